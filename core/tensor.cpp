@@ -1,0 +1,121 @@
+#include <tern/core/tensor.h>
+
+namespace tern {
+
+Tensor::Tensor(Ref<Storage> storage, const Layout& layout, DType dtype) {
+  const auto capacity = static_cast<int64_t>(storage->bytes() / size_of(dtype));
+  check(layout.offset >= 0 && layout.end() <= capacity, "tensor: shape ", layout.shape, " with strides ",
+        layout.strides, " and offset ", layout.offset, " reaches outside a storage of ", capacity,
+        " elements");
+  impl_ = make_ref<TensorImpl>(std::move(storage), layout, dtype);
+}
+
+TensorImpl& Tensor::get() const {
+  check(defined(), "the tensor is undefined");
+  return *impl_;
+}
+
+const Shape& Tensor::shape() const { return get().layout.shape; }
+const Strides& Tensor::strides() const { return get().layout.strides; }
+const Layout& Tensor::layout() const { return get().layout; }
+int64_t Tensor::dim() const { return get().layout.dim(); }
+int64_t Tensor::numel() const { return get().layout.numel(); }
+DType Tensor::dtype() const { return get().dtype; }
+Device Tensor::device() const { return get().storage->device(); }
+bool Tensor::is_contiguous() const { return get().layout.is_contiguous(); }
+bool Tensor::is_channels_last() const { return get().layout.is_channels_last(); }
+const Ref<Storage>& Tensor::storage() const { return get().storage; }
+
+int64_t Tensor::size(int64_t dim) const {
+  check(this->dim() > 0, "size: a tensor without dimensions has no dimension ", dim);
+  return shape()[normalize_dim(dim, this->dim(), "size")];
+}
+
+int64_t Tensor::stride(int64_t dim) const {
+  check(this->dim() > 0, "stride: a tensor without dimensions has no dimension ", dim);
+  return strides()[normalize_dim(dim, this->dim(), "stride")];
+}
+
+void* Tensor::data() const {
+  const TensorImpl& impl = get();
+  return static_cast<char*>(impl.storage->data()) +
+         impl.layout.offset * static_cast<int64_t>(size_of(impl.dtype));
+}
+
+void Tensor::require_dtype(DType dtype) const {
+  check(this->dtype() == dtype, "data: the tensor holds ", this->dtype(), ", not ", dtype);
+}
+
+template <class T>
+T Tensor::item_scalar() const {
+  check(numel() == 1, "item: needs a tensor with one element, got shape ", shape());
+  check(device().is_cpu(), "item: the tensor is on ", device());
+  return dispatch(dtype(), [&]<class Element>() {
+    const Element value = *data<Element>();
+    if constexpr (std::is_arithmetic_v<Element>)
+      return static_cast<T>(value);
+    else
+      return static_cast<T>(static_cast<float>(value));
+  });
+}
+template float Tensor::item_scalar<float>() const;
+template double Tensor::item_scalar<double>() const;
+template int64_t Tensor::item_scalar<int64_t>() const;
+template int32_t Tensor::item_scalar<int32_t>() const;
+template uint8_t Tensor::item_scalar<uint8_t>() const;
+template bool Tensor::item_scalar<bool>() const;
+
+Tensor Tensor::detach() const { return with_layout(layout()); }
+
+Tensor Tensor::with_layout(const Layout& layout) const {
+  return Tensor(make_ref<TensorImpl>(get().storage, layout, dtype()));
+}
+
+void Tensor::set_data(const Tensor& other) const {
+  check(is_leaf(), "set_data: the tensor is the result of an operation that backward will visit");
+  get().storage = other.get().storage;
+  get().layout = other.get().layout;
+  get().dtype = other.get().dtype;
+}
+
+bool Tensor::requires_grad() const { return get().requires_grad; }
+
+const Tensor& Tensor::requires_grad_(bool on) const {
+  check(!on || is_floating_point(dtype()),
+        "requires_grad_: only floating-point tensors have gradients, this one is ", dtype());
+  check(on || is_leaf(), "requires_grad_: the tensor is the result of an operation; detach() it");
+  get().requires_grad = on;
+  return *this;
+}
+
+bool Tensor::is_leaf() const { return !get().origin; }
+
+Tensor Tensor::grad() const { return get().grad; }
+
+void Tensor::set_grad(const Tensor& grad) const {
+  check(!grad.defined() || (grad.shape() == shape() && grad.device() == device()),
+        "set_grad: the gradient has shape ", grad.defined() ? grad.shape() : Shape{}, ", the tensor ",
+        shape());
+  get().grad = grad;
+}
+
+Tensor empty_strided(const Shape& shape, const Strides& strides, DType dtype, Device device) {
+  check_device(device);
+  int64_t bytes = 0;
+  check(!__builtin_mul_overflow(shape.numel(), static_cast<int64_t>(size_of(dtype)), &bytes), "empty: shape ",
+        shape, " of ", dtype, " has more than 2^63 - 1 bytes");
+  auto storage = make_ref<Storage>(static_cast<size_t>(bytes), device);
+  return Tensor(make_ref<TensorImpl>(std::move(storage), Layout(shape, strides), dtype));
+}
+
+Tensor empty(const Shape& shape, DType dtype, Device device, MemoryFormat format) {
+  return empty_strided(shape, dense_strides(shape, format), dtype, device);
+}
+
+Tensor empty_like(const Tensor& x, DType dtype) {
+  return empty_strided(x.shape(), x.layout().strides_like(), dtype, x.device());
+}
+
+Tensor empty_like(const Tensor& x) { return empty_like(x, x.dtype()); }
+
+}  // namespace tern
