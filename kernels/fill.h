@@ -1,0 +1,43 @@
+// Filling tensors: constants, sequences and random numbers.
+//
+// Functions that take `dst` write in place, through any strides but not into a tensor that overlaps itself
+// (Error). Random numbers depend on the generator's state and the element's row-major index alone: not on
+// strides or the number of threads, and for float32 not on the device.
+#pragma once
+
+#include <tern/core/random.h>
+#include <tern/core/scalar.h>
+#include <tern/core/tensor.h>
+
+namespace tern::kernels {
+
+/// Every element = value, converted to dst's dtype.
+void fill(const Tensor& dst, Scalar value);
+
+/// Every element = 0.
+void zero(const Tensor& dst);
+
+/// start, start + step, … before end: [ceil((end - start) / step)] of `dtype` (not bool); element i is start
+/// + i * step, computed in int64 or double. Throws Error when step is 0 or leads away from end.
+Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device = {});
+
+/// [rows, columns] with ones on the diagonal.
+Tensor eye(int64_t rows, int64_t columns, DType dtype = float32, Device device = {});
+
+/// Floating-point dst: uniform in [low, high). Throws Error when low > high. Half types get rounded float32
+/// numbers, and may therefore hit `high`.
+void uniform(const Tensor& dst, double low, double high, Generator& generator);
+
+/// Floating-point dst: normally distributed. Throws Error for std < 0.
+void normal(const Tensor& dst, double mean, double std, Generator& generator);
+
+/// Integers from low, …, high - 1, in any dtype but bool. Throws Error unless low < high.
+void randint(const Tensor& dst, int64_t low, int64_t high, Generator& generator);
+
+/// Any dtype: 1 with probability p, otherwise 0. Throws Error for p outside [0, 1].
+void bernoulli(const Tensor& dst, double p, Generator& generator);
+
+/// int64 [n]: 0, …, n - 1 in random order. Throws Error for n < 0.
+Tensor randperm(int64_t n, Generator& generator, Device device = {});
+
+}  // namespace tern::kernels
