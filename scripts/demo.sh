@@ -3,8 +3,8 @@
 #
 #     scripts/demo.sh [arguments of build/examples/cifar10]     --help lists them
 #
-# Data, the first that is there: --data DIR; CIFAR-10 in $TERN_DATA_DIR; an earlier download; a download of the
-# official archive; otherwise Debian's Fashion-MNIST. --dataset restricts the choice to one of the two.
+# Data, the first that is there: --data DIR; CIFAR-10 in $TERN_DATA_DIR; an earlier download; a download of
+# the official archive; otherwise Debian's Fashion-MNIST. --dataset restricts the choice to one of the two.
 
 set -euo pipefail
 # shellcheck source=scripts/setup.sh

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Formats the C++ sources with clang-format 14 (.clang-format); --check only says which would change, and fails.
+# Formats the C++ sources with clang-format 14 (.clang-format); --check fails and says what would change.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Exit status 77 is Meson's for a skipped test.
-command -v clang-format >/dev/null || { echo "clang-format is missing: apt-get install clang-format"; exit 77; }
+if ! command -v clang-format >/dev/null; then
+  echo "clang-format is missing: apt-get install clang-format"
+  exit 77
+fi
 mapfile -t files < <(find . -path './.*' -prune -o -path './build*' -prune -o -name .venv -prune -o \
   -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inc' \) -print | sort)
 if ((${#files[@]} == 0)); then exit 0; fi

@@ -23,7 +23,7 @@ stage() { printf '\n== %s\n' "$*"; }
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
-# The packages that are missing, one a line. Arguments: command:package pairs to look for besides the libraries.
+# The packages that are missing, one a line. Arguments: the tools to look for besides the libraries.
 missing_packages() {
   local tool
   for tool in "$@"; do
@@ -31,8 +31,9 @@ missing_packages() {
   done
   if ! meson_is_ready && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then say python3-venv; fi
   command -v dpkg-query >/dev/null || return 0
-  local installed
-  installed=$(dpkg-query --show --showformat='${db:Status-Abbrev}${Package}\n' "${LIBRARIES[@]}" 2>/dev/null || true)
+  # shellcheck disable=SC2016
+  local installed format='${db:Status-Abbrev}${Package}\n'
+  installed=$(dpkg-query --show --showformat="$format" "${LIBRARIES[@]}" 2>/dev/null || true)
   for tool in "${LIBRARIES[@]}"; do
     grep -qx "ii *$tool" <<<"$installed" || say "$tool"
   done
@@ -42,7 +43,7 @@ install_packages() {
   local log as_root=() command="apt-get install --no-install-recommends $*"
   local advice="Install them and start again:"$'\n'"    $command"
   say "Missing Debian packages: $*"
-  command -v apt-get >/dev/null || fail "There is no apt-get here. Install what these packages hold, then start again."
+  command -v apt-get >/dev/null || fail "There is no apt-get here: install what they hold, then start again."
   if [[ $(id -u) != 0 ]]; then
     as_root=(sudo)
     [[ -t 0 ]] || as_root=(sudo -n)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds Tern and runs its tests; the last line is `N passed, N failed, N skipped`. Fails when a test fails, and
-# when none ran.
+# Builds Tern and runs its tests; the last line is `N passed, N failed, N skipped`. Fails when a test fails,
+# and when none ran.
 #
 #     scripts/test.sh [--full]
 #
-# --full adds what takes longer, within an hour on two cores: the suite `long`, the tests under the address and
-# undefined-behaviour sanitizers (build-asan/) and under the thread sanitizer (build-tsan/), a clang build
+# --full adds what takes longer, within an hour on two cores: the suite `long`, the tests under the address
+# and undefined-behaviour sanitizers (build-asan/) and under the thread sanitizer (build-tsan/), a clang build
 # without warnings (build-clang/), formatting and clang-tidy. Each of the last three counts as one test.
 
 set -euo pipefail

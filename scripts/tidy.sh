@@ -6,7 +6,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-[[ -f build/compile_commands.json ]] || { echo "No build/compile_commands.json: run scripts/test.sh first"; exit 1; }
+if [[ ! -f build/compile_commands.json ]]; then
+  echo "No build/compile_commands.json: run scripts/test.sh first"
+  exit 1
+fi
 files=("$@")
 if ((${#files[@]} == 0)); then
   mapfile -t files < <(python3 - <<'PYTHON'
