@@ -27,8 +27,4 @@ Tensor to(const Tensor& x, Device device);
 /// A dense copy in x's order of dimensions.
 Tensor clone(const Tensor& x);
 
-/// Throws Error naming `operation`, and saying "clone() first", when two indices of dst lead to the same
-/// place: whatever is written in place calls this.
-void check_no_overlap(const Tensor& dst, const char* operation);
-
 }  // namespace tern::kernels
