@@ -85,7 +85,7 @@ set_up() {
   local tools=("${TOOLS[@]}") missing
   if [[ ${1:-} == --full ]]; then tools+=("${FULL_TOOLS[@]}"); fi
   mapfile -t missing < <(missing_packages "${tools[@]}")
-  if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
+  if ((${#missing[@]})); then install_packages "${missing[@]}"; else say "No package is missing."; fi
   if venv_is_ready; then
     MESON=$VENV/bin/meson
   elif system_meson_is_right; then

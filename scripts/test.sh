@@ -18,12 +18,11 @@ add() { PASSED=$((PASSED + $1)) FAILED=$((FAILED + $2)) SKIPPED=$((SKIPPED + $3)
 
 # run_tests DIR NAME [meson test arguments]: runs them and adds the results that Meson wrote to its log.
 run_tests() {
-  local directory=$1 log=$1/meson-logs/$2.json status=0 counts
-  local arguments=(-C "$directory" --print-errorlogs --logbase "$2")
+  local directory=$1 name=$2 status=0 counts
   shift 2
-  rm -f "$log"
-  "$MESON" test "${arguments[@]}" "$@" || status=$?
-  counts=$(python3 "$ROOT/scripts/count_tests.py" "$log") || counts="0 1 0"
+  rm -f "$directory/meson-logs/$name"*.json
+  "$MESON" test -C "$directory" --print-errorlogs --logbase "$name" "$@" || status=$?
+  counts=$(python3 "$ROOT/scripts/count_tests.py" "$directory/meson-logs" "$name")
   # shellcheck disable=SC2086
   add $counts
   if ((status != 0)) && [[ $counts == *" 0 "* ]]; then
@@ -78,6 +77,7 @@ full() {
   sanitized "$ROOT/build-tsan" thread
 }
 
+if (($#)) && [[ $* != --full ]]; then fail "usage: scripts/test.sh [--full]"; fi
 stage "Set-up"
 set_up "$@"
 stage "Build"
