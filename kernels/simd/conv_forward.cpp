@@ -1,0 +1,136 @@
+#include <tern/kernels/simd/conv_functions.h>
+#include <tern/kernels/simd/conv_pack.h>
+#include <tern/kernels/simd/conv_pass.h>
+#include <tern/kernels/simd/conv_strip.h>
+
+namespace tern::simd::TERN_ISA {
+namespace {
+
+/// How the output rows are cut into items, and what an item's strip of x measures.
+struct Plan {
+  int64_t rows, cols;         // of the output, whole pool windows only
+  int64_t item_rows, blocks;  // rows of an item, items of an image
+  int64_t strip_rows, strip_cols;
+};
+
+Plan plan(const ConvShape& s) {
+  Plan p;
+  p.rows = s.pool ? s.oh / 2 * 2 : s.oh;
+  p.cols = s.pool ? s.ow / 2 * 2 : s.ow;
+  p.strip_cols = p.cols > 0 ? (p.cols - 1) * s.stride_w + s.kw : 0;
+  p.item_rows = rows_per_item(s.n, p.rows, p.cols, s.stride_h, s.kh, p.strip_cols * s.ic);
+  if (s.pool) p.item_rows = round_up(p.item_rows, 2);
+  p.blocks = p.cols > 0 ? (p.rows + p.item_rows - 1) / p.item_rows : 0;
+  p.strip_rows = (p.item_rows - 1) * s.stride_h + s.kh;
+  return p;
+}
+
+WeightView view(const ConvShape& s, const float* w, const WeightStrides& strides) {
+  return {w, s.oc, s.kh, s.kw, s.ic, strides.oc, strides.kh, strides.kw, strides.ic};
+}
+
+int64_t strip_floats(const ConvShape& s, const Plan& p) {
+  return round_up(p.strip_rows * p.strip_cols * s.ic, 16);
+}
+
+int64_t offset_floats(const Plan& p) { return round_up(2 * p.item_rows * p.cols, 16); }
+
+/// Pools one block of channels: x [2 * rows][2 * cols][width] to y and argmax [rows][cols][channels].
+void pool_block(const float* x, int64_t rows, int64_t cols, int64_t width, int64_t channels, int64_t pitch,
+                float* y, uint8_t* argmax) {
+  for (int64_t i = 0; i < rows * cols; ++i, y += pitch, argmax += pitch) {
+    const float* corner = x + (i / cols * 4 * cols + i % cols * 2) * width;
+    for (int64_t o = 0; o < channels; o += vec_floats) {
+      Vec best = load(corner + o);
+      IntVec place = {};
+      TERN_UNROLL
+      for (int k = 1; k < 4; ++k) {
+        const Vec v = load(corner + (k / 2 * 2 * cols + k % 2) * width + o);
+        const IntVec better = (v > best) | (v != v);
+        best = select(better, v, best);
+        place = better ? IntVec{} + k : place;
+      }
+      const ByteVec bytes = low_bytes(place);
+      const int64_t valid = channels - o < vec_floats ? channels - o : vec_floats;
+      __builtin_memcpy(y + o, &best, static_cast<size_t>(valid) * sizeof(float));
+      __builtin_memcpy(argmax + o, &bytes, static_cast<size_t>(valid));
+    }
+  }
+}
+
+void run_pooled(ConvPass pass, const ConvForward& args, int64_t pooled_at, int32_t* offsets, float* block) {
+  const int64_t channels = pass.channels;
+  for (int64_t channel = 0; channel < channels;) {
+    const int vectors = block_vectors(channels - channel);
+    const int64_t width = vectors * vec_floats;
+    const int64_t valid = channels - channel < width ? channels - channel : width;
+    pass.y_col = width;
+    pass.y_row = pass.cols * width;
+    pass.tile.y = block - channel;
+    if (channel == 0 || width < max_vectors * vec_floats) fill_offsets(pass, offsets);
+    run_block(pass, channel, vectors, offsets);
+    const int64_t at = pooled_at * channels + channel;
+    pool_block(block, pass.rows / 2, pass.cols / 2, width, valid, channels, args.y + at, args.argmax + at);
+    channel += width;
+  }
+}
+
+void forward_item(const ConvForward& args, const Plan& p, int64_t item, float* scratch) {
+  const ConvShape& s = args.shape;
+  const int64_t image = item / p.blocks, row = item % p.blocks * p.item_rows;
+  const ConvImage x = {args.x + image * s.h * s.w * s.ic, nullptr, nullptr, s.h, s.w, s.ic, false};
+  ConvPass pass = {};
+  pass.rows = p.rows - row < p.item_rows ? p.rows - row : p.item_rows;
+  pass.cols = p.cols;
+  pass.channels = s.oc;
+  pass.packed = args.packed;
+  pass.bias = args.bias;
+  const ConvWindow window = {row * s.stride_h - s.pad_h, (pass.rows - 1) * s.stride_h + s.kh, -s.pad_w,
+                             p.strip_cols};
+  const bool direct = inside(x, window);
+  const int64_t x_cols = direct ? s.w : p.strip_cols;
+  if (!direct) gather(x, window, 0, s.ic, s.ic, scratch);
+  pass.tile.x = direct ? x.data + window.row * s.w * s.ic : scratch;
+  pass.tile.x_row = x_cols * s.ic;
+  pass.tile.rows = s.kh;
+  pass.tile.run = s.kw * s.ic;
+  pass.tile.relu = args.relu;
+  pass.x_step_row = s.stride_h * pass.tile.x_row;
+  pass.x_step_col = s.stride_w * s.ic;
+  float* after_strip = scratch + strip_floats(s, p);
+  int32_t* offsets = reinterpret_cast<int32_t*>(after_strip);
+  if (s.pool) {
+    const int64_t pooled_at = (image * (p.rows / 2) + row / 2) * (p.cols / 2);
+    return run_pooled(pass, args, pooled_at, offsets, after_strip + offset_floats(p));
+  }
+  pass.tile.y = args.y + (image * s.oh + row) * s.ow * s.oc;
+  pass.y_row = s.ow * s.oc;
+  pass.y_col = s.oc;
+  run_pass(pass, offsets);
+}
+
+}  // namespace
+
+int64_t forward_packed(const ConvShape& s) { return packed_floats(s.oc, s.kh * s.kw, s.ic); }
+
+int64_t pack_forward_items(const ConvShape& s) { return groups_of(s.oc); }
+
+void pack_forward(const ConvShape& s, const float* w, const WeightStrides& strides, float* packed,
+                  int64_t begin, int64_t end) {
+  for (int64_t group = begin; group < end; ++group) pack_group(view(s, w, strides), group, packed);
+}
+
+int64_t forward_items(const ConvShape& s) { return s.n * plan(s).blocks; }
+
+int64_t forward_scratch(const ConvShape& s) {
+  const Plan p = plan(s);
+  const int64_t pool = s.pool ? p.item_rows * p.cols * max_vectors * vec_floats : 0;
+  return strip_floats(s, p) + offset_floats(p) + pool;
+}
+
+void forward(const ConvForward& args, int64_t begin, int64_t end, float* scratch) {
+  const Plan p = plan(args.shape);
+  for (int64_t item = begin; item < end; ++item) forward_item(args, p, item, scratch);
+}
+
+}  // namespace tern::simd::TERN_ISA

@@ -1,0 +1,40 @@
+// Copies a part of an image to where the inner kernels read it: padded, masked and with a pool's gradient
+// expanded.
+#pragma once
+
+#include <tern/kernels/simd/conv.h>
+#include <tern/kernels/simd/vec.h>
+
+namespace tern::simd::TERN_ISA {
+
+/// One image [h][w][c]. A value counts as zero where `mask` (unless null) is not positive. With `argmax` the
+/// three pointers hold a pool's side, [h / 2][w / 2][c], and the image is zero but at the maxima.
+struct ConvImage {
+  const float* data;
+  const float* mask;
+  const uint8_t* argmax;
+  int64_t h, w, c;
+  bool pooled;
+};
+
+/// Image `n` of the gradient at the output.
+inline ConvImage output_gradient(const ConvShape& s, const ConvOutputGradient& g, int64_t n) {
+  const int64_t at = n * (s.pool ? (s.oh / 2) * (s.ow / 2) : s.oh * s.ow) * s.oc;
+  return {g.dy + at, g.y ? g.y + at : nullptr, g.argmax ? g.argmax + at : nullptr, s.oh, s.ow, s.oc, s.pool};
+}
+
+/// Rows and columns of an image; outside it there are zeros.
+struct ConvWindow {
+  int64_t row, rows, col, cols;
+};
+
+inline bool inside(const ConvImage& image, const ConvWindow& window) {
+  return window.row >= 0 && window.col >= 0 && window.row + window.rows <= image.h &&
+         window.col + window.cols <= image.w;
+}
+
+/// strip[rows][cols][pitch] = the window's channels [channel, channel + channels), then zeros up to pitch.
+void gather(const ConvImage& image, const ConvWindow& window, int64_t channel, int64_t channels,
+            int64_t pitch, float* strip);
+
+}  // namespace tern::simd::TERN_ISA
