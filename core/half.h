@@ -1,4 +1,7 @@
 // The two 16-bit floating-point types, as storage: kernels convert to float32, compute, and round once.
+//
+// Conversions are always inlined: sources that are compiled for several instruction sets must not share a
+// copy.
 #pragma once
 
 #include <bit>
@@ -10,8 +13,8 @@ namespace tern {
 struct Half {
   uint16_t bits = 0;
   Half() = default;
-  explicit Half(float value);
-  explicit operator float() const;
+  [[gnu::always_inline]] explicit Half(float value);
+  [[gnu::always_inline]] explicit operator float() const;
   bool operator==(const Half& other) const { return float(*this) == float(other); }
 };
 
@@ -19,12 +22,14 @@ struct Half {
 struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
-  explicit BFloat16(float value) {
+  [[gnu::always_inline]] explicit BFloat16(float value) {
     const uint32_t word = std::bit_cast<uint32_t>(value);
     const uint32_t rounded = (word + 0x7fff + ((word >> 16) & 1)) >> 16;
     bits = static_cast<uint16_t>(value != value ? (word >> 16) | 0x40 : rounded);
   }
-  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  [[gnu::always_inline]] explicit operator float() const {
+    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  }
   bool operator==(const BFloat16& other) const { return float(*this) == float(other); }
 };
 

@@ -20,6 +20,10 @@ class InlineVector {
  public:
   InlineVector() = default;
   InlineVector(std::initializer_list<T> values) { append(values.begin(), values.end()); }
+  InlineVector(size_t count, const T& value) {
+    reserve(count);
+    while (size_ < count) push_back(value);
+  }
   template <class Iterator>
   InlineVector(Iterator first, Iterator last) {
     append(first, last);

@@ -100,6 +100,8 @@ class TensorImpl : public RefCounted {
   Layout layout;
   DType dtype;
   bool requires_grad = false;
+  bool has_views =
+      false;  ///< a recorded view of it exists: in-place operations could not tell the view's past
   Tensor grad;
   Tensor grad_slot;  ///< where the gradient must lie once there is one (a slice of a bucket), or undefined
   Ref<RefCounted> origin;  ///< the operation that this tensor is the result of

@@ -1,0 +1,138 @@
+#include <tern/autograd/operators.h>
+#include <tern/autograd/record.h>
+#include <tern/kernels/copy.h>
+#include <tern/kernels/fill.h>
+#include <tern/kernels/pointwise.h>
+#include <tern/kernels/reduce.h>
+
+namespace tern {
+namespace {
+
+// The gradient of an operand that was broadcast and converted on its way in.
+struct Operand {
+  explicit Operand(const Tensor& x) : shape(x.shape()), dtype(x.dtype()) {}
+  Tensor gradient(const Tensor& full) const { return kernels::to(kernels::sum_to(full, shape), dtype); }
+  Shape shape;
+  DType dtype;
+};
+
+}  // namespace
+
+// y = a + b; da = dy, db = dy.
+Tensor add(const Tensor& a, const Tensor& b) {
+  return record("add", kernels::add(a, b), {a, b},
+                [left = Operand(a), right = Operand(b)](const Tensor& dy, Wants wants) -> Gradients {
+                  return {wants[0] ? left.gradient(dy) : Tensor(), wants[1] ? right.gradient(dy) : Tensor()};
+                });
+}
+
+// y = a - b; da = dy, db = -dy.
+Tensor sub(const Tensor& a, const Tensor& b) {
+  return record("sub", kernels::sub(a, b), {a, b},
+                [left = Operand(a), right = Operand(b)](const Tensor& dy, Wants wants) -> Gradients {
+                  return {wants[0] ? left.gradient(dy) : Tensor(),
+                          wants[1] ? kernels::neg(right.gradient(dy)) : Tensor()};
+                });
+}
+
+// y = a b; da = dy b, db = dy a.
+Tensor mul(const Tensor& a, const Tensor& b) {
+  return record(
+      "mul", kernels::mul(a, b), {a, b},
+      [left = Operand(a), right = Operand(b), a = SavedTensor(b.requires_grad() ? a : Tensor()),
+       b = SavedTensor(a.requires_grad() ? b : Tensor())](const Tensor& dy, Wants wants) -> Gradients {
+        return {wants[0] ? left.gradient(kernels::mul(dy, b.get())) : Tensor(),
+                wants[1] ? right.gradient(kernels::mul(dy, a.get())) : Tensor()};
+      });
+}
+
+// y = a / b; da = dy / b, db = -dy a / b / b.
+Tensor div(const Tensor& a, const Tensor& b) {
+  return record(
+      "div", kernels::div(a, b), {a, b},
+      [left = Operand(a), right = Operand(b), a = SavedTensor(b.requires_grad() ? a : Tensor()),
+       b = SavedTensor(b)](const Tensor& dy, Wants wants) -> Gradients {
+        const Tensor quotient = kernels::div(dy, b.get());
+        return {wants[0] ? left.gradient(quotient) : Tensor(),
+                wants[1]
+                    ? kernels::neg(right.gradient(kernels::mul(quotient, kernels::div(a.get(), b.get()))))
+                    : Tensor()};
+      });
+}
+
+Tensor add(const Tensor& a, Scalar b) { return add(a, kernels::scalar_like(b, a)); }
+Tensor sub(const Tensor& a, Scalar b) { return sub(a, kernels::scalar_like(b, a)); }
+Tensor mul(const Tensor& a, Scalar b) { return mul(a, kernels::scalar_like(b, a)); }
+Tensor div(const Tensor& a, Scalar b) { return div(a, kernels::scalar_like(b, a)); }
+Tensor sub(Scalar a, const Tensor& b) { return sub(kernels::scalar_like(a, b), b); }
+Tensor div(Scalar a, const Tensor& b) { return div(kernels::scalar_like(a, b), b); }
+
+const Tensor& add_(const Tensor& x, const Tensor& y) {
+  check_writable("add_", x);
+  kernels::binary_(Add{}, x, y);
+  record_in_place("add_", x, {y}, [right = Operand(y)](const Tensor& dy, Wants wants) -> Gradients {
+    return {dy, wants[1] ? right.gradient(dy) : Tensor()};
+  });
+  return x;
+}
+
+const Tensor& sub_(const Tensor& x, const Tensor& y) {
+  check_writable("sub_", x);
+  kernels::binary_(Sub{}, x, y);
+  record_in_place("sub_", x, {y}, [right = Operand(y)](const Tensor& dy, Wants wants) -> Gradients {
+    return {dy, wants[1] ? kernels::neg(right.gradient(dy)) : Tensor()};
+  });
+  return x;
+}
+
+// The former x is needed only for dy of y.
+const Tensor& mul_(const Tensor& x, const Tensor& y) {
+  check_writable("mul_", x);
+  const Tensor before = is_grad_enabled() && y.requires_grad() ? kernels::clone(x) : Tensor();
+  kernels::binary_(Mul{}, x, y);
+  record_in_place("mul_", x, {y},
+                  [right = Operand(y), before = SavedTensor(before), y = SavedTensor(y)](
+                      const Tensor& dy, Wants wants) -> Gradients {
+                    return {wants[0] ? kernels::mul(dy, y.get()) : Tensor(),
+                            wants[1] ? right.gradient(kernels::mul(dy, before.get())) : Tensor()};
+                  });
+  return x;
+}
+
+const Tensor& div_(const Tensor& x, const Tensor& y) {
+  check_writable("div_", x);
+  const Tensor before = is_grad_enabled() && y.requires_grad() ? kernels::clone(x) : Tensor();
+  kernels::binary_(Div{}, x, y);
+  record_in_place("div_", x, {y},
+                  [right = Operand(y), before = SavedTensor(before), y = SavedTensor(y)](
+                      const Tensor& dy, Wants wants) -> Gradients {
+                    const Tensor quotient = kernels::div(dy, y.get());
+                    return {quotient, wants[1] ? kernels::neg(right.gradient(kernels::mul(
+                                                     quotient, kernels::div(before.get(), y.get()))))
+                                               : Tensor()};
+                  });
+  return x;
+}
+
+const Tensor& add_(const Tensor& x, Scalar y) { return add_(x, kernels::scalar_like(y, x)); }
+const Tensor& mul_(const Tensor& x, Scalar y) { return mul_(x, kernels::scalar_like(y, x)); }
+
+const Tensor& copy_(const Tensor& x, const Tensor& src) {
+  check_writable("copy_", x);
+  kernels::copy(src, x);
+  record_in_place("copy_", x, {src}, [source = Operand(src)](const Tensor& dy, Wants wants) -> Gradients {
+    return {Tensor(), wants[1] ? source.gradient(dy) : Tensor()};
+  });
+  return x;
+}
+
+const Tensor& fill_(const Tensor& x, Scalar value) {
+  check_writable("fill_", x);
+  kernels::fill(x, value);
+  record_in_place("fill_", x, {}, [](const Tensor&) -> Gradients { return {Tensor()}; });
+  return x;
+}
+
+const Tensor& zero_(const Tensor& x) { return fill_(x, 0); }
+
+}  // namespace tern

@@ -1,0 +1,60 @@
+// The operations that layers are made of. All differentiable; names, arguments and defaults are those of
+// torch.nn.functional.
+#pragma once
+
+#include <tern/core/random.h>
+#include <tern/core/tensor.h>
+#include <tern/kernels/conv.h>
+#include <tern/kernels/cross_entropy.h>
+#include <tern/kernels/pool.h>
+
+namespace tern {
+
+/// Matrix product as in PyTorch: 1-d operands are rows or columns, above 2 dimensions batches broadcast.
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+/// y = x W^T + bias: x [..., in], weight [out, in], bias [out] or undefined; y [..., out].
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+/// linear(flatten(x, 1), weight, bias) for an image x [N, C, H, W], without reordering a channels-last x: the
+/// columns of the weight are permuted instead.
+Tensor flatten_linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+/// Convolution of x [N, C, H, W] (or [C, H, W]) with weight [OC, C / groups, KH, KW] and bias [OC] or
+/// undefined. The result is channels-last.
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const Conv2dOptions& options = {});
+/// relu(conv2d(…)) in one pass.
+Tensor conv2d_relu(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                   const Conv2dOptions& options = {});
+/// max_pool2d(relu(conv2d(…)), 2) in one pass where there is a kernel for it: the result in between never
+/// reaches memory, and its gradient's zeros are skipped.
+Tensor conv2d_relu_max_pool2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                              const Conv2dOptions& options = {});
+
+/// Largest element of each window of x [N, C, H, W] (or [C, H, W]). Of equals the first gets the gradient;
+/// NaN counts as largest.
+Tensor max_pool2d(const Tensor& x, Size2 kernel_size, const MaxPool2dOptions& options = {});
+
+/// exp(x) / sum(exp(x)) along `dim`.
+Tensor softmax(const Tensor& x, int64_t dim);
+/// log(softmax(x)), without underflow.
+Tensor log_softmax(const Tensor& x, int64_t dim);
+
+using kernels::Reduction;
+struct CrossEntropyOptions {
+  Tensor weight = {};           ///< per class [C]
+  int64_t ignore_index = -100;  ///< rows with this target do not count
+  double label_smoothing = 0;
+  Reduction reduction = Reduction::mean;
+};
+/// Cross-entropy of logits [N, C] or [N, C, d1, …] with class indices [N] or [N, d1, …] (int64). The mean of
+/// no counted row is NaN as in PyTorch, its gradient zero. Throws Error for a target outside [0, C) other
+/// than ignore_index.
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options = {});
+
+/// Zeroes elements with probability p and scales the others by 1 / (1 - p) while `training`; x itself
+/// otherwise. Draws from `generator`, by default the device's.
+Tensor dropout(const Tensor& x, double p = 0.5, bool training = true, Generator* generator = nullptr);
+
+}  // namespace tern

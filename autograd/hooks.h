@@ -1,0 +1,31 @@
+// What is called when a leaf's gradient is complete. Internal to autograd.
+#pragma once
+
+#include <tern/core/tensor.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace tern::detail {
+
+/// The hooks of one leaf, and how often the walk that is under way will still write its gradient.
+class LeafHooks : public RefCounted {
+ public:
+  int64_t add(std::function<void(const Tensor&)> hook);
+  void remove(int64_t id);
+  /// The walk has found a use of the leaf.
+  void expect_use(const void* walk);
+  /// A use has been dealt with; after the last one the hooks are called if there is a gradient.
+  void use_done(const void* walk, const Tensor& leaf);
+
+ private:
+  std::vector<std::pair<int64_t, std::function<void(const Tensor&)>>> hooks_;
+  int64_t next_id_ = 0;
+  const void* walk_ = nullptr;
+  int64_t uses_left_ = 0;
+};
+
+LeafHooks& hooks_of(TensorImpl& leaf);
+
+}  // namespace tern::detail

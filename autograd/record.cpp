@@ -1,0 +1,41 @@
+#include <tern/autograd/backward.h>
+#include <tern/autograd/record.h>
+
+namespace tern {
+
+void SavedTensor::report_change() const {
+  check(false, running_backward_of(), ": a tensor of shape ", tensor_.shape(),
+        " that backward needs was changed in place: it is at version ", tensor_.version(),
+        ", backward needs version ", version_,
+        "; change a clone() or use the form that returns a new tensor");
+  __builtin_unreachable();
+}
+
+namespace detail {
+
+void attach(const Tensor& output, Ref<Node> node) {
+  output.impl()->origin = std::move(node);
+  output.impl()->requires_grad = true;
+}
+
+void check_recordable(const char* operation, const Tensor& output) {
+  check(is_floating_point(output.dtype()), operation, ": a result of dtype ", output.dtype(),
+        " has no gradient");
+  check(output.is_leaf() && !output.requires_grad(), operation,
+        ": record() was given a tensor that has a past of its own");
+}
+
+}  // namespace detail
+
+void check_writable(const char* operation, const Tensor& x) {
+  check(!x.layout().overlaps_itself(), operation, ": shape ", x.shape(), " with strides ", x.strides(),
+        " is an expanded view, several of its elements share one place; clone() it first");
+  if (!is_grad_enabled() || !x.requires_grad()) return;
+  check(!x.is_leaf(), operation,
+        ": a leaf that requires a gradient cannot be changed in place while recording");
+  check(!static_cast<Node*>(x.impl()->origin.get())->is_view && !x.impl()->has_views, operation,
+        ": a recorded tensor with views (or a view of one) cannot be changed in place while recording; "
+        "clone() it first");
+}
+
+}  // namespace tern

@@ -1,0 +1,91 @@
+#include <tern/autograd/reductions.h>
+
+#include <tern/autograd/record.h>
+#include <tern/autograd/views.h>
+#include <tern/kernels/copy.h>
+#include <tern/kernels/fill.h>
+#include <tern/kernels/gather.h>
+#include <tern/kernels/pointwise.h>
+
+#include <algorithm>
+
+namespace tern {
+namespace {
+
+// The shape with the reduced dimensions kept as size 1.
+Shape kept_shape(const Shape& shape, const Shape& dims, const char* operation) {
+  Shape kept = shape;
+  for (int i = 0; i < kept.dim(); ++i) {
+    const bool reduced = dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t dim) {
+                           return normalize_dim(dim, shape.dim(), operation) == i;
+                         });
+    if (reduced) kept[i] = 1;
+  }
+  return kept;
+}
+
+// dy of a reduction, repeated over the reduced dimensions: a view.
+Tensor spread(const Tensor& dy, const Shape& kept, const Shape& shape) {
+  const Tensor dense = kernels::contiguous(dy);
+  return dense.with_layout(Layout(kept).expand(shape));
+}
+
+// max() and min() along a dimension: dy goes to the places that `indices` names.
+Tensor record_chosen(const char* operation, const Tensor& x, int64_t dim, bool keepdim,
+                     const ValuesAndIndices& chosen) {
+  dim = normalize_dim(dim, x.dim(), operation);
+  return record(operation, chosen.values, {x},
+                [shape = x.shape(), dim, unsqueeze = !keepdim && x.dim() > 0,
+                 indices = SavedTensor(chosen.indices)](const Tensor& dy) -> Gradients {
+                  Tensor dx = empty(shape, dy.dtype(), dy.device());
+                  kernels::zero(dx);
+                  const auto kept = [&](const Tensor& t) {
+                    return unsqueeze ? t.with_layout(t.layout().unsqueeze(dim)) : t;
+                  };
+                  kernels::scatter_add(dx, dim, kept(indices.get()), kept(dy));
+                  return {dx};
+                });
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& x, const Shape& dims, bool keepdim) {
+  Tensor y = kernels::sum(x, dims, keepdim);
+  return record("sum", y, {x},
+                [kept = kept_shape(x.shape(), dims, "sum"),
+                 shape = x.shape()](const Tensor& dy) -> Gradients { return {spread(dy, kept, shape)}; });
+}
+
+Tensor mean(const Tensor& x, const Shape& dims, bool keepdim) {
+  Tensor y = kernels::mean(x, dims, keepdim);
+  const double count = static_cast<double>(x.numel()) / static_cast<double>(std::max<int64_t>(y.numel(), 1));
+  return record(
+      "mean", y, {x},
+      [kept = kept_shape(x.shape(), dims, "mean"), shape = x.shape(), count](const Tensor& dy) -> Gradients {
+        return {spread(kernels::div(dy, kernels::scalar_like(count, dy)), kept, shape)};
+      });
+}
+
+ValuesAndIndices max(const Tensor& x, int64_t dim, bool keepdim) {
+  const ValuesAndIndices chosen = kernels::max_with_indices(x, dim, keepdim);
+  return {record_chosen("max", x, dim, keepdim, chosen), chosen.indices};
+}
+
+ValuesAndIndices min(const Tensor& x, int64_t dim, bool keepdim) {
+  const ValuesAndIndices chosen = kernels::min_with_indices(x, dim, keepdim);
+  return {record_chosen("min", x, dim, keepdim, chosen), chosen.indices};
+}
+
+Tensor max(const Tensor& x) { return max(reshape(x, {-1}), 0).values; }
+Tensor min(const Tensor& x) { return min(reshape(x, {-1}), 0).values; }
+
+Tensor argmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  return kernels::argmax(x, dim, keepdim);
+}
+Tensor argmin(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  return kernels::argmin(x, dim, keepdim);
+}
+Tensor any(const Tensor& x, const Shape& dims, bool keepdim) { return kernels::any(x, dims, keepdim); }
+Tensor all(const Tensor& x, const Shape& dims, bool keepdim) { return kernels::all(x, dims, keepdim); }
+
+}  // namespace tern

@@ -1,0 +1,35 @@
+// Reductions over dimensions: an empty list means all. With keepdim the reduced dimensions stay with size 1.
+#pragma once
+
+#include <tern/core/tensor.h>
+#include <tern/kernels/reduce.h>
+
+#include <optional>
+
+namespace tern {
+
+/// Sums of integers and bool are int64.
+Tensor sum(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
+/// Floating-point only. The mean of nothing is NaN.
+Tensor mean(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
+
+using kernels::ValuesAndIndices;
+/// The largest element. NaN wins; of equals, the gradient goes to the first.
+Tensor max(const Tensor& x);
+/// The smallest element, like max().
+Tensor min(const Tensor& x);
+/// The largest elements along `dim` and where they are: the first of equals, which gets the gradient.
+ValuesAndIndices max(const Tensor& x, int64_t dim, bool keepdim = false);
+/// The smallest elements along `dim`, like max().
+ValuesAndIndices min(const Tensor& x, int64_t dim, bool keepdim = false);
+
+/// int64 positions of the largest (smallest) elements along `dim`, or in the flattened tensor. Not
+/// differentiable.
+Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+
+/// bool: is any element (are all elements) not zero? Not differentiable.
+Tensor any(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
+Tensor all(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
+
+}  // namespace tern

@@ -1,0 +1,186 @@
+#include <tern/kernels/conv.h>
+
+#include <tern/kernels/conv_direct.h>
+#include <tern/kernels/copy.h>
+#include <tern/kernels/pointwise.h>
+#include <tern/kernels/reduce.h>
+
+#include <ostream>
+
+namespace tern {
+
+std::ostream& operator<<(std::ostream& out, const Size2& size) {
+  return out << '(' << size.h << ", " << size.w << ')';
+}
+
+namespace kernels {
+namespace {
+
+int64_t output_size(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
+  const int64_t reach = size + 2 * padding - dilation * (kernel - 1) - 1;
+  return reach < 0 ? 0 : reach / stride + 1;
+}
+
+void check_options(const Conv2dOptions& o) {
+  check(o.stride.h >= 1 && o.stride.w >= 1, "conv2d: stride must be at least 1, got ", o.stride);
+  check(o.padding.h >= 0 && o.padding.w >= 0, "conv2d: padding must not be negative, got ", o.padding);
+  check(o.dilation.h >= 1 && o.dilation.w >= 1, "conv2d: dilation must be at least 1, got ", o.dilation);
+  check(o.groups >= 1, "conv2d: groups must be at least 1, got ", o.groups);
+}
+
+ConvSizes sizes_of(const Shape& x, const Shape& weight, const Conv2dOptions& options) {
+  const Shape y = conv2d_shape(x, weight, options);
+  return {x[0], x[2], x[3], x[1], y[2], y[3], y[1], weight[2], weight[3], options};
+}
+
+bool is_direct(DType dtype, const Conv2dOptions& o) {
+  return dtype == float32 && o.groups == 1 && o.dilation == Size2(1);
+}
+
+Tensor nhwc(const Tensor& x) { return contiguous(x, MemoryFormat::channels_last); }
+
+// Half types compute in float32.
+Tensor widened(const Tensor& x) {
+  return x.defined() && is_reduced_floating_point(x.dtype()) ? to(x, float32) : x;
+}
+
+// [OC, IC, KH, KW] as [OC, KH, KW, IC] in memory, which is its channels-last order.
+Tensor gemm_weight(const Tensor& weight) { return nhwc(weight); }
+
+// dy where the output of a fused ReLU is positive, NHWC.
+Tensor masked(const Conv2dOutputGradient& gradient) {
+  const Tensor dy = nhwc(gradient.dy);
+  return gradient.y.defined() ? unary_backward(Relu{}, nhwc(gradient.y), dy) : dy;
+}
+
+Conv2dOutputGradient nhwc(const Conv2dOutputGradient& gradient) {
+  return {nhwc(gradient.dy), gradient.y.defined() ? nhwc(gradient.y) : Tensor(),
+          gradient.argmax.defined() ? nhwc(gradient.argmax) : Tensor()};
+}
+
+Conv2dOutputGradient widened(const Conv2dOutputGradient& gradient) {
+  return {widened(gradient.dy), widened(gradient.y), gradient.argmax};
+}
+
+void check_tensors(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check(is_floating_point(x.dtype()) && weight.dtype() == x.dtype(),
+        "conv2d: input and weight must be floating-point of one dtype, got ", x.dtype(), " and ",
+        weight.dtype());
+  check(weight.device() == x.device(), "conv2d: input is on ", x.device(), ", weight on ", weight.device());
+  check(x.device().is_cpu(), "conv2d: no kernel for ", x.device());
+  if (!bias.defined()) return;
+  check(bias.dim() == 1 && bias.size(0) == weight.size(0) && bias.dtype() == x.dtype() &&
+            bias.device() == x.device(),
+        "conv2d: bias must be [", weight.size(0), "] of ", x.dtype(), " on ", x.device(), ", got ",
+        bias.shape(), " of ", bias.dtype(), " on ", bias.device());
+}
+
+}  // namespace
+
+Shape conv2d_shape(const Shape& x, const Shape& weight, const Conv2dOptions& o) {
+  check_options(o);
+  check(x.dim() == 4, "conv2d: input must be [N, C, H, W], got ", x);
+  check(weight.dim() == 4, "conv2d: weight must be [OC, IC / groups, KH, KW], got ", weight);
+  check(weight[0] % o.groups == 0 && x[1] == weight[1] * o.groups, "conv2d: input ", x,
+        " does not fit weight ", weight, " with groups = ", o.groups, ": input channels must be ",
+        weight[1] * o.groups, " and output channels a multiple of groups");
+  check(weight[2] >= 1 && weight[3] >= 1, "conv2d: the kernel must be at least 1x1, got weight ", weight);
+  const Shape y{x[0], weight[0], output_size(x[2], weight[2], o.stride.h, o.padding.h, o.dilation.h),
+                output_size(x[3], weight[3], o.stride.w, o.padding.w, o.dilation.w)};
+  check(y[2] >= 1 && y[3] >= 1, "conv2d: input ", x, " with padding ", o.padding,
+        " is smaller than the kernel of weight ", weight, " with dilation ", o.dilation);
+  return y;
+}
+
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options,
+              bool relu) {
+  check_tensors(x, weight, bias);
+  if (is_reduced_floating_point(x.dtype())) {
+    return to(conv2d(widened(x), widened(weight), widened(bias), options, relu), x.dtype());
+  }
+  const ConvSizes sizes = sizes_of(x.shape(), weight.shape(), options);
+  const Tensor input = nhwc(x), b = bias.defined() ? contiguous(bias) : bias;
+  Tensor y =
+      empty({sizes.n, sizes.oc, sizes.oh, sizes.ow}, x.dtype(), x.device(), MemoryFormat::channels_last);
+  if (y.numel() == 0) return y;
+  if (is_direct(x.dtype(), options)) {
+    conv_direct_forward(sizes, input, weight, b, relu, y, Tensor());
+    return y;
+  }
+  const Tensor w = gemm_weight(weight);
+  const auto run = [&]<class T>() {
+    conv_gemm_forward(sizes, input.data<T>(), w.data<T>(), b.defined() ? b.data<T>() : nullptr, y.data<T>());
+  };
+  x.dtype() == float64 ? run.template operator()<double>() : run.template operator()<float>();
+  return relu ? unary(Relu{}, y) : y;
+}
+
+Tensor conv2d_backward_data(const Conv2dOutputGradient& gradient, const Tensor& weight, const Shape& x_shape,
+                            const Conv2dOptions& options) {
+  const DType dtype = weight.dtype();
+  if (is_reduced_floating_point(dtype)) {
+    return to(conv2d_backward_data(widened(gradient), widened(weight), x_shape, options), dtype);
+  }
+  const ConvSizes sizes = sizes_of(x_shape, weight.shape(), options);
+  Tensor dx = empty(x_shape, dtype, weight.device(), MemoryFormat::channels_last);
+  if (dx.numel() == 0) return dx;
+  if (is_direct(dtype, options)) {
+    conv_direct_backward_data(sizes, nhwc(gradient), weight, dx);
+    return dx;
+  }
+  const Tensor dy = masked(gradient), w = gemm_weight(weight);
+  if (dtype == float64)
+    conv_gemm_backward_data(sizes, dy.data<double>(), w.data<double>(), dx.data<double>());
+  else
+    conv_gemm_backward_data(sizes, dy.data<float>(), w.data<float>(), dx.data<float>());
+  return dx;
+}
+
+Conv2dWeightGradient conv2d_backward_weight(const Conv2dOutputGradient& gradient, const Tensor& x,
+                                            const Tensor& weight, const Conv2dOptions& options,
+                                            bool with_bias) {
+  const DType dtype = weight.dtype();
+  if (is_reduced_floating_point(dtype)) {
+    const Conv2dWeightGradient wide =
+        conv2d_backward_weight(widened(gradient), widened(x), widened(weight), options, with_bias);
+    return {to(wide.dweight, dtype), with_bias ? to(wide.dbias, dtype) : Tensor()};
+  }
+  const ConvSizes sizes = sizes_of(x.shape(), weight.shape(), options);
+  Conv2dWeightGradient result{empty_like(weight), Tensor()};
+  const Tensor input = nhwc(x);
+  if (is_direct(dtype, options)) {
+    if (with_bias) result.dbias = empty({sizes.oc}, dtype, weight.device());
+    conv_direct_backward_weight(sizes, nhwc(gradient), input, result.dweight, result.dbias);
+    return result;
+  }
+  const Tensor dy = masked(gradient);
+  const Tensor dw = empty(weight.shape(), dtype, weight.device(), MemoryFormat::channels_last);
+  if (dtype == float64)
+    conv_gemm_backward_weight(sizes, dy.data<double>(), input.data<double>(), dw.data<double>());
+  else
+    conv_gemm_backward_weight(sizes, dy.data<float>(), input.data<float>(), dw.data<float>());
+  copy(dw, result.dweight);
+  if (with_bias) result.dbias = sum(dy, {0, 2, 3});
+  return result;
+}
+
+bool fuses_max_pool(const Tensor& x, const Tensor& weight, const Conv2dOptions& options) {
+  const Shape y = conv2d_shape(x.shape(), weight.shape(), options);
+  return is_direct(x.dtype(), options) && x.device().is_cpu() && y[2] >= 2 && y[3] >= 2;
+}
+
+PooledConv2d conv2d_relu_max_pool(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                  const Conv2dOptions& options) {
+  check_tensors(x, weight, bias);
+  const ConvSizes sizes = sizes_of(x.shape(), weight.shape(), options);
+  const Shape pooled{sizes.n, sizes.oc, sizes.oh / 2, sizes.ow / 2};
+  PooledConv2d result{empty(pooled, float32, x.device(), MemoryFormat::channels_last),
+                      empty(pooled, uint8, x.device(), MemoryFormat::channels_last)};
+  if (result.y.numel() == 0) return result;
+  conv_direct_forward(sizes, nhwc(x), weight, bias.defined() ? contiguous(bias) : bias, true, result.y,
+                      result.argmax);
+  return result;
+}
+
+}  // namespace kernels
+}  // namespace tern

@@ -1,0 +1,50 @@
+// Pointwise operations on raw tensors: one variable, two variables with broadcasting, comparisons.
+//
+// A result is dense. With one operand it keeps that operand's order of dimensions; with two, the order of the
+// first operand that has the result's shape and is dense, otherwise it is contiguous.
+#pragma once
+
+#include <tern/core/scalar.h>
+#include <tern/core/tensor.h>
+#include <tern/kernels/pointwise_math.h>
+
+namespace tern::kernels {
+
+/// y = math(x), element by element. Floating-point x; functions that take integers serve those too (not
+/// bool). Throws Error for any other dtype.
+Tensor unary(const UnaryMath& math, const Tensor& x);
+
+/// dx from dy and what the maths keeps: the input, or the output when keeps_output().
+Tensor unary_backward(const UnaryMath& math, const Tensor& saved, const Tensor& dy);
+
+bool keeps_output(const UnaryMath& math);
+const char* name(const UnaryMath& math);
+
+/// The dtype in which two operands meet, as in PyTorch: promote() of their dtypes, except that a 0-d operand
+/// counts only when its kind (floating-point > integer > bool) is higher than the other's.
+DType result_type(const Tensor& a, const Tensor& b);
+
+/// A 0-d tensor with the value of `scalar`, in the dtype that lets it meet `x` as a number of a program does:
+/// x's own, or float32 (int64, bool) when the number is of a higher kind than x.
+Tensor scalar_like(Scalar scalar, const Tensor& x);
+
+/// a (op) b with broadcasting, in result_type(a, b); `div` of integers gives float32. Throws Error when
+/// shapes do not broadcast or devices differ.
+Tensor binary(const BinaryMath& math, const Tensor& a, const Tensor& b);
+
+/// a (op)= b in place; b broadcasts to a's shape and is converted to a's dtype. Does not count as a change of
+/// a's version. Throws Error when the result would not fit a, or a overlaps itself.
+void binary_(const BinaryMath& math, const Tensor& a, const Tensor& b);
+
+/// bool tensor of a (op) b with broadcasting.
+Tensor compare(const Comparison& math, const Tensor& a, const Tensor& b);
+
+inline Tensor add(const Tensor& a, const Tensor& b) { return binary(Add{}, a, b); }
+inline Tensor sub(const Tensor& a, const Tensor& b) { return binary(Sub{}, a, b); }
+inline Tensor mul(const Tensor& a, const Tensor& b) { return binary(Mul{}, a, b); }
+inline Tensor div(const Tensor& a, const Tensor& b) { return binary(Div{}, a, b); }
+inline Tensor neg(const Tensor& x) { return unary(Neg{}, x); }
+inline void add_(const Tensor& a, const Tensor& b) { binary_(Add{}, a, b); }
+inline void mul_(const Tensor& a, const Tensor& b) { binary_(Mul{}, a, b); }
+
+}  // namespace tern::kernels
