@@ -17,7 +17,7 @@ REQUIREMENTS=$ROOT/scripts/requirements.txt
 TOOLS=(g++:g++ ninja:ninja-build pkg-config:pkg-config python3:python3)
 FULL_TOOLS=(clang++:clang clang-format:clang-format clang-tidy:clang-tidy)
 LIBRARIES=(ca-certificates dataset-fashion-mnist doctest-dev libarchive-dev libcli11-dev libcurl4-openssl-dev
-  libdnnl-dev libeigen3-dev libfmt-dev nlohmann-json3-dev zlib1g-dev)
+  libdnnl-dev libeigen3-dev libfmt-dev libssl-dev nlohmann-json3-dev zlib1g-dev)
 
 stage() { printf '\n== %s\n' "$*"; }
 say() { printf '%s\n' "$*"; }

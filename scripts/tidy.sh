@@ -10,20 +10,25 @@ if [[ ! -f build/compile_commands.json ]]; then
   echo "No build/compile_commands.json: run scripts/test.sh first"
   exit 1
 fi
-files=("$@")
-if ((${#files[@]} == 0)); then
-  mapfile -t files < <(python3 - <<'PYTHON'
-import json, os
+
+# One command a source: those of kernels/simd are compiled several times, once per instruction set.
+commands=build/tidy
+mkdir -p "$commands"
+mapfile -t files < <(python3 - "$commands" <<'PYTHON'
+import json, os, sys
+first = {}
 for entry in json.load(open("build/compile_commands.json")):
     path = os.path.relpath(os.path.join(entry["directory"], entry["file"]))
     if path.endswith(".cpp") and not path.startswith(("..", "build")):
-        print(path)
+        first.setdefault(path, entry)
+json.dump(list(first.values()), open(os.path.join(sys.argv[1], "compile_commands.json"), "w"))
+print("\n".join(sorted(first)))
 PYTHON
-  )
-  mapfile -t files < <(printf '%s\n' "${files[@]}" | sort -u)
-fi
+)
+if (($#)); then files=("$@"); fi
+
 # g++'s own options are in the commands: clang need not know them.
-printf '%s\0' "${files[@]}" | xargs --null --max-procs=2 --max-args=1 clang-tidy -p build --quiet \
+printf '%s\0' "${files[@]}" | xargs --null --max-procs=2 --max-args=1 clang-tidy -p "$commands" --quiet \
   --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ignored-optimization-argument \
   2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2)
 echo "clang-tidy: ${#files[@]} files"
