@@ -1,0 +1,36 @@
+#include <tern/kernels/simd/copy.h>
+#include <tern/kernels/simd/isa.h>
+#include <tern/kernels/simd/random.h>
+
+namespace tern::simd {
+
+namespace baseline {
+extern const CopyKernels copy_table;
+extern const RandomKernels random_table;
+}  // namespace baseline
+#if defined(__x86_64__)
+namespace avx2 {
+extern const CopyKernels copy_table;
+extern const RandomKernels random_table;
+}  // namespace avx2
+namespace avx512 {
+extern const CopyKernels copy_table;
+extern const RandomKernels random_table;
+}  // namespace avx512
+#else
+namespace avx2 = baseline;
+namespace avx512 = baseline;
+#endif
+
+const CopyKernels& copy_kernels() {
+  static const CopyKernels& chosen = select(baseline::copy_table, avx2::copy_table, avx512::copy_table);
+  return chosen;
+}
+
+const RandomKernels& random_kernels() {
+  static const RandomKernels& chosen =
+      select(baseline::random_table, avx2::random_table, avx512::random_table);
+  return chosen;
+}
+
+}  // namespace tern::simd

@@ -1,0 +1,151 @@
+#include <tern/kernels/iterate.h>
+#include <tern/tests/kernels/reference.h>
+
+using namespace tern;
+using namespace tern::tests;
+
+namespace {
+
+const std::vector<Shape> shapes{{},        {0},          {1},          {7},           {16384},     {16385},
+                                {3, 5},    {64, 64},     {65, 129},    {1, 9},        {9, 1},      {0, 4},
+                                {2, 3, 4}, {5, 1, 8, 2}, {2, 3, 8, 9}, {2, 67, 5, 4}, {1, 8, 1, 1}};
+const std::vector<DType> dtypes{float32, float64, float16, bfloat16, int64, int32, uint8, boolean};
+
+}  // namespace
+
+TEST_CASE("a plan melts the dimensions that all operands cross evenly") {
+  const Layout dense({4, 5, 6, 7}), images({4, 5, 6, 7}, MemoryFormat::channels_last);
+  CHECK(kernels::make_plan(dense.shape, {&dense, &dense}).dims == 1);
+  CHECK(kernels::make_plan(images.shape, {&images, &images}).dims == 1);
+  CHECK(kernels::make_plan(dense.shape, {&dense, &images}).dims == 3);
+  const Layout bias({5, 1, 1});
+  const kernels::IteratePlan plan = kernels::make_plan(images.shape, {&images, &images, &bias});
+  CHECK(plan.dims == 2);
+  CHECK(plan.sizes[0] == 5);
+  CHECK(plan.strides[0][2] == 1);
+  CHECK(plan.strides[1][2] == 0);
+}
+
+TEST_CASE("rows cover every element once, in blocks that start anywhere") {
+  const Layout layout({5, 4, 3}, {40, 9, 2});
+  const kernels::IteratePlan plan = kernels::make_plan(layout.shape, {&layout});
+  for (int64_t block = 1; block <= 61; ++block) {
+    std::vector<int64_t> seen;
+    for (int64_t begin = 0; begin < plan.numel; begin += block) {
+      kernels::visit_rows(plan, begin, std::min(begin + block, plan.numel),
+                          [&](const int64_t* offsets, int64_t count, const int64_t* strides) {
+                            for (int64_t i = 0; i < count; ++i) seen.push_back(offsets[0] + i * strides[0]);
+                          });
+    }
+    REQUIRE(seen.size() == 60);
+    for (int64_t i = 0; i < 60; ++i) CHECK(seen[static_cast<size_t>(i)] == position(layout, i));
+  }
+}
+
+TEST_CASE("copies between all layouts keep the values") {
+  for (const Shape& shape : shapes) {
+    for (const DType dtype : {float32, float64, float16, uint8}) {
+      const Tensor x = random_tensor(shape, dtype);
+      for (const Tensor& from : layouts_of(x)) {
+        for (const Tensor& to : layouts_of(random_tensor(shape, dtype, 2))) {
+          kernels::copy(from, to);
+          CHECK(values(to) == values(x));
+        }
+        CHECK(values(kernels::clone(from)) == values(x));
+        CHECK(kernels::contiguous(from).is_contiguous());
+        CHECK(values(kernels::contiguous(from)) == values(x));
+        if (shape.dim() == 4) {
+          const Tensor images = kernels::contiguous(from, MemoryFormat::channels_last);
+          CHECK(images.is_channels_last());
+          CHECK(values(images) == values(x));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a copy touches nothing but its target") {
+  const Tensor base = empty({70, 70});
+  kernels::fill(base, 7);
+  const Tensor target = base.with_layout(base.layout().slice(0, 1, 68, 1).slice(1, 2, 69, 1).transpose(0, 1));
+  kernels::copy(random_tensor({67, 67}), target);
+  kernels::fill(target, 0);
+  double sum = 0;
+  for (const double value : values(base)) sum += value;
+  CHECK(sum == 7 * (70 * 70 - 67 * 67));
+}
+
+TEST_CASE("contiguous and to give the tensor itself when nothing is to be done") {
+  const Tensor x = random_tensor({2, 3, 1, 1});
+  CHECK(kernels::contiguous(x).is_same(x));
+  CHECK(kernels::contiguous(x, MemoryFormat::channels_last).is_same(x));
+  CHECK(kernels::to(x, float32).is_same(x));
+  CHECK(kernels::to(x, Device("cpu")).is_same(x));
+  CHECK_FALSE(kernels::clone(x).is_same(x));
+}
+
+TEST_CASE("clone and conversion keep the order of dimensions") {
+  const Tensor x = kernels::contiguous(random_tensor({2, 3, 4, 5}), MemoryFormat::channels_last);
+  CHECK(kernels::clone(x).is_channels_last());
+  CHECK(kernels::to(x, float64).is_channels_last());
+}
+
+TEST_CASE("copy broadcasts") {
+  const Tensor y = empty({4, 3, 5});
+  kernels::copy(make<float>({3, 1}, {1, 2, 3}), y);
+  for (int64_t i = 0; i < 60; ++i) CHECK(y.data<float>()[i] == i / 5 % 3 + 1);
+  const Tensor z = empty({0, 3});
+  kernels::copy(make<float>({3}, {1, 2, 3}), z);
+}
+
+TEST_CASE("every dtype converts to every other") {
+  for (const DType from : dtypes) {
+    for (const DType to : dtypes) {
+      const Tensor x = kernels::to(random_tensor({3, 37}, uint8), from);
+      const std::vector<double> expected = values(x);
+      for (const Tensor& layout : layouts_of(x)) {
+        const std::vector<double> got = values(kernels::to(layout, to));
+        for (size_t i = 0; i < got.size(); ++i)
+          CHECK(got[i] == (to == boolean ? expected[i] != 0 : expected[i]));
+      }
+    }
+  }
+}
+
+TEST_CASE("half types round to nearest, even, and keep NaN and infinity") {
+  const Tensor x = make<float>({6}, {2049, 2051, 1e9f, -INFINITY, NAN, 1e-8f});
+  const std::vector<double> half = values(kernels::to(x, float16));
+  CHECK(half[0] == 2048);
+  CHECK(half[1] == 2052);
+  CHECK(half[2] == INFINITY);
+  CHECK(half[3] == -INFINITY);
+  CHECK(std::isnan(half[4]));
+  CHECK(half[5] == 0);
+  const std::vector<double> brain = values(kernels::to(make<float>({3}, {257, 259, NAN}), bfloat16));
+  CHECK(brain[0] == 256);
+  CHECK(brain[1] == 260);
+  CHECK(std::isnan(brain[2]));
+  CHECK(values(kernels::to(make<float>({3}, {0, NAN, -0.5f}), boolean)) == std::vector<double>{0, 1, 1});
+}
+
+TEST_CASE("conversion between float64 and float32 keeps all bits that fit") {
+  const Tensor x = make<double>({2}, {1 + 0x1p-40, 1 + 0x1p-20});
+  CHECK(values(kernels::to(x, float32)) == std::vector<double>{1, 1 + 0x1p-20});
+  CHECK(values(kernels::to(kernels::to(x, float32), float64)) == std::vector<double>{1, 1 + 0x1p-20});
+  CHECK(values(kernels::to(make<int64_t>({1}, {(int64_t{1} << 53) + 2}), float64))[0] == 0x1p53 + 2);
+}
+
+TEST_CASE("copying into an overlapping view or a wrong shape is an error") {
+  const Tensor x = random_tensor({4});
+  const Tensor spread = x.with_layout(x.layout().expand({3, 4}));
+  CHECK(contains(error_of([&] { kernels::copy(x, spread); }), "clone() first"));
+  CHECK(contains(error_of([&] { kernels::copy(spread, x); }), "copy: [3, 4] does not broadcast to [4]"));
+  CHECK(contains(error_of([&] { kernels::copy(random_tensor({3}), x); }), "copy"));
+}
+
+TEST_CASE("a copy counts as a write") {
+  const Tensor x = random_tensor({4});
+  const uint64_t version = x.version();
+  kernels::copy(random_tensor({4}), x);
+  CHECK(x.version() == version + 1);
+}
