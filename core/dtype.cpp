@@ -48,4 +48,12 @@ DType promote(DType a, DType b) {
   return rank(a) > rank(b) ? a : b;
 }
 
+void detail::raise_unknown_dtype(DType dtype) {
+  raise<Error>(false, "unknown dtype ", static_cast<int>(dtype));
+}
+
+void detail::raise_not_floating(DType dtype, const char* operation) {
+  raise<Error>(false, operation, ": needs a floating-point tensor, got ", dtype);
+}
+
 }  // namespace tern

@@ -44,6 +44,12 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, bool>) return DType::boolean;
 }
 
+namespace detail {
+// Not templates: sources that are compiled for several instruction sets must not share code.
+[[noreturn]] void raise_unknown_dtype(DType dtype);
+[[noreturn]] void raise_not_floating(DType dtype, const char* operation);
+}  // namespace detail
+
 /// Calls body.template operator()<T>() with the C++ type of `dtype`.
 template <class Body>
 decltype(auto) dispatch(DType dtype, Body&& body) {
@@ -65,7 +71,7 @@ decltype(auto) dispatch(DType dtype, Body&& body) {
     case DType::boolean:
       return body.template operator()<bool>();
   }
-  detail::raise<Error>(false, "unknown dtype ", static_cast<int>(dtype));
+  detail::raise_unknown_dtype(dtype);
 }
 
 /// Like dispatch(), for the floating-point types only; `operation` begins the error for any other.

@@ -1,0 +1,84 @@
+// Layers without parameters: activations, pooling, dropout, flattening.
+#pragma once
+
+#include <tern/autograd/functional.h>
+#include <tern/autograd/operators.h>
+#include <tern/autograd/views.h>
+#include <tern/nn/module.h>
+
+namespace tern::nn {
+
+/// max(x, 0).
+struct ReLU : Layer<ReLU> {
+  Tensor forward(const Tensor& x) { return relu(x); }
+};
+
+struct Tanh : Layer<Tanh> {
+  Tensor forward(const Tensor& x) { return tanh(x); }
+};
+
+/// log(softmax(x)) along `dim`.
+class LogSoftmax : public Layer<LogSoftmax> {
+ public:
+  explicit LogSoftmax(int64_t dim) : dim_(dim) {}
+  Tensor forward(const Tensor& x) { return log_softmax(x, dim_); }
+
+ private:
+  int64_t dim_;
+};
+
+/// The dimensions from `start_dim` to `end_dim` as one.
+class Flatten : public Layer<Flatten> {
+ public:
+  explicit Flatten(int64_t start_dim = 1, int64_t end_dim = -1) : start_dim_(start_dim), end_dim_(end_dim) {}
+  Tensor forward(const Tensor& x) { return flatten(x, start_dim_, end_dim_); }
+  std::string describe() const override;
+  /// True for what lies between images and a Linear: everything but the first dimension.
+  bool is_per_sample() const { return start_dim_ == 1 && end_dim_ == -1; }
+
+ private:
+  int64_t start_dim_, end_dim_;
+};
+
+/// The largest element of each window of [N, C, H, W] (or [C, H, W]).
+class MaxPool2d : public Layer<MaxPool2d> {
+ public:
+  explicit MaxPool2d(Size2 kernel_size, const MaxPool2dOptions& options = {})
+      : kernel_size_(kernel_size), options_(options) {}
+  Tensor forward(const Tensor& x) { return max_pool2d(x, kernel_size_, options_); }
+  std::string describe() const override;
+  /// True for windows of 2x2 side by side, which a convolution before it can fill itself.
+  bool is_halving() const;
+
+ private:
+  Size2 kernel_size_;
+  MaxPool2dOptions options_;
+};
+
+/// In training, zeroes elements with probability p and scales the others by 1 / (1 - p); nothing in
+/// evaluation.
+class Dropout : public Layer<Dropout> {
+ public:
+  /// Throws Error unless 0 <= p <= 1.
+  explicit Dropout(double p = 0.5);
+  Tensor forward(const Tensor& x) { return dropout(x, p_, is_training()); }
+  std::string describe() const override;
+
+ private:
+  double p_;
+};
+
+/// cross_entropy() with its options, as a layer of two inputs: logits and class indices.
+class CrossEntropyLoss : public Layer<CrossEntropyLoss> {
+ public:
+  explicit CrossEntropyLoss(const CrossEntropyOptions& options = {}) : options_(options) {}
+  Tensor forward(const Tensor& logits, const Tensor& target) {
+    return cross_entropy(logits, target, options_);
+  }
+  void members(Visitor& visitor) override { visitor.buffer("weight", options_.weight); }
+
+ private:
+  CrossEntropyOptions options_;
+};
+
+}  // namespace tern::nn
