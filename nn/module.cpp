@@ -136,11 +136,14 @@ TensorMap Module::state_dict() const {
   return state;
 }
 
-void Module::load_state_dict(const TensorMap& state, bool strict) const {
-  const TensorMap own = state_dict();
-  const std::string problems = mismatches(own, state, strict);
+void Module::check_state_dict(const TensorMap& state, bool strict) const {
+  const std::string problems = mismatches(state_dict(), state, strict);
   check(problems.empty(), "load_state_dict: the state does not fit the module", problems);
-  for (const auto& [name, tensor] : own) {
+}
+
+void Module::load_state_dict(const TensorMap& state, bool strict) const {
+  check_state_dict(state, strict);
+  for (const auto& [name, tensor] : state_dict()) {
     const auto found = state.find(name);
     if (found == state.end()) continue;
     kernels::copy(found->second.device() == tensor.device() ? found->second

@@ -71,6 +71,8 @@ class Module {
   /// missing, unexpected or of another shape, before anything is copied. Without `strict`, missing and
   /// unexpected names are passed over.
   void load_state_dict(const TensorMap& state, bool strict = true) const;
+  /// Throws what load_state_dict() would throw; changes nothing.
+  void check_state_dict(const TensorMap& state, bool strict = true) const;
 
   /// Moves, or converts floating-point tensors. The data is replaced inside each tensor, so optimizers and
   /// hooks keep their handles.

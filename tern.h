@@ -1,0 +1,32 @@
+// All of Tern's public interface.
+#pragma once
+
+#include <tern/autograd/backward.h>
+#include <tern/autograd/convert.h>
+#include <tern/autograd/functional.h>
+#include <tern/autograd/gradient_check.h>
+#include <tern/autograd/operators.h>
+#include <tern/autograd/record.h>
+#include <tern/autograd/reductions.h>
+#include <tern/autograd/views.h>
+#include <tern/core/allocator.h>
+#include <tern/core/random.h>
+#include <tern/core/safetensors.h>
+#include <tern/core/tensor.h>
+#include <tern/core/thread_pool.h>
+#include <tern/data/cifar10.h>
+#include <tern/data/data_loader.h>
+#include <tern/data/download.h>
+#include <tern/data/mnist.h>
+#include <tern/kernels/creation.h>
+#include <tern/nn/check_layer.h>
+#include <tern/nn/conv.h>
+#include <tern/nn/init.h>
+#include <tern/nn/layers.h>
+#include <tern/nn/linear.h>
+#include <tern/nn/sequential.h>
+#include <tern/optim/adamw.h>
+#include <tern/optim/sgd.h>
+#include <tern/train/checkpoint.h>
+#include <tern/train/json_log.h>
+#include <tern/train/progress.h>

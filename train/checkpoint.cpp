@@ -1,0 +1,59 @@
+#include <tern/train/checkpoint.h>
+
+#include <tern/core/random.h>
+#include <tern/kernels/creation.h>
+
+#include <bit>
+
+namespace tern::train {
+namespace {
+
+const std::string generator_name = "generator";
+
+void add(TensorMap& all, const std::string& prefix, const TensorMap& part) {
+  for (const auto& [name, tensor] : part) all[prefix + name] = tensor;
+}
+
+TensorMap part_of(const TensorMap& all, const std::string& prefix) {
+  TensorMap part;
+  for (const auto& [name, tensor] : all) {
+    if (name.starts_with(prefix)) part[name.substr(prefix.size())] = tensor;
+  }
+  return part;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& path, const nn::Module& module, const optim::Optimizer& optimizer, const Notes& notes) {
+  TensorMap all;
+  add(all, "model.", module.state_dict());
+  add(all, "optimizer.", optimizer.state_dict());
+  const RandomState random = default_generator().state();
+  all[generator_name] = from_vector<int64_t>({std::bit_cast<int64_t>(random.seed), std::bit_cast<int64_t>(random.offset)});
+  save_safetensors(path, all, notes);
+}
+
+Notes load_checkpoint(const std::string& path, nn::Module& module, optim::Optimizer& optimizer) {
+  const Safetensors file = load_safetensors(path);
+  const auto generator = file.tensors.find(generator_name);
+  check_as<IoError>(generator != file.tensors.end() && generator->second.dtype() == int64 && generator->second.numel() == 2, path,
+                    ": not a checkpoint of a training run: it has no state of the generator");
+  module.check_state_dict(part_of(file.tensors, "model."));
+  optimizer.load_state_dict(part_of(file.tensors, "optimizer."));
+  module.load_state_dict(part_of(file.tensors, "model."));
+  const int64_t* state = generator->second.data<int64_t>();
+  default_generator().set_state({std::bit_cast<uint64_t>(state[0]), std::bit_cast<uint64_t>(state[1])});
+  return file.metadata;
+}
+
+void check_settings(const std::string& path, const Notes& notes, const Notes& expected) {
+  std::string problems;
+  for (const auto& [name, value] : expected) {
+    const auto found = notes.find(name);
+    const std::string saved = found == notes.end() ? "absent" : found->second;
+    if (saved != value) problems += "; " + name + " was " + saved + ", is now " + value;
+  }
+  check(problems.empty(), path, ": the run was started with other settings", problems);
+}
+
+}  // namespace tern::train
