@@ -10,7 +10,7 @@ namespace {
 struct Scratch {
   float* x;   // [images][strip_rows][strip_cols][pitch]
   float* dy;  // [blocks of oc][pixels][block width]
-  int32_t* pixel_offset;
+  int32_t* row_offset;
   int32_t* k_offset;
 };
 
@@ -24,8 +24,8 @@ Scratch cut(const ConvShape& s, const WeightPlan& p, float* scratch) {
   Scratch parts;
   parts.x = scratch;
   parts.dy = parts.x + p.images * strip_floats(p);
-  parts.pixel_offset = reinterpret_cast<int32_t*>(parts.dy + dy_floats(s, p));
-  parts.k_offset = parts.pixel_offset + round_up(p.images * p.rows * s.ow, 16);
+  parts.row_offset = reinterpret_cast<int32_t*>(parts.dy + dy_floats(s, p));
+  parts.k_offset = parts.row_offset + round_up(p.images * p.rows, 16);
   return parts;
 }
 
@@ -38,62 +38,53 @@ void fill_k_offsets(const ConvShape& s, const WeightPlan& p, int64_t channels, i
   }
 }
 
-/// The pixels of one image's part of a unit.
+/// One image's part of a unit.
 struct Part {
   int64_t image, row, rows;
-  int64_t pixel;  // its first one in the unit
+  int64_t first_row;  // its first one in the unit
   float* x;
 };
 
 void load_part(const ConvBackwardWeight& args, const WeightPlan& p, const WeightSlice& slice,
-               const Part& part, int64_t unit_pixels, const Scratch& scratch) {
+               const Part& part, int64_t unit_rows, const Scratch& scratch) {
   const ConvShape& s = args.shape;
   const ConvImage x = {args.x + part.image * s.h * s.w * s.ic, nullptr, nullptr, s.h, s.w, s.ic, false};
   const ConvWindow window = {part.row * s.stride_h - s.pad_h, (part.rows - 1) * s.stride_h + s.kh, -s.pad_w,
                              p.strip_cols};
   gather(x, window, slice.i, slice.ic, p.pitch, part.x);
   const ConvImage dy = output_gradient(s, args.gradient, part.image);
-  const ConvWindow rows = {part.row, part.rows, 0, s.ow};
-  for (int64_t o = 0; o < slice.oc;) {
-    const int64_t width = block_vectors(slice.oc - o) * vec_floats;
-    const int64_t valid = slice.oc - o < width ? slice.oc - o : width;
-    gather(dy, rows, slice.o + o, valid, width, scratch.dy + o * unit_pixels + part.pixel * width);
-    o += width;
-  }
-  int32_t* offset = scratch.pixel_offset + part.pixel;
-  const int64_t base = part.x - scratch.x;
+  gather_blocks(dy, part.row, part.rows, slice.o, slice.oc, part.first_row * s.ow, unit_rows * s.ow,
+                scratch.dy);
   for (int64_t r = 0; r < part.rows; ++r) {
-    for (int64_t c = 0; c < s.ow; ++c) {
-      *offset++ = static_cast<int32_t>(base + (r * s.stride_h * p.strip_cols + c * s.stride_w) * p.pitch);
-    }
+    const int64_t at = part.x - scratch.x + r * s.stride_h * p.strip_cols * p.pitch;
+    scratch.row_offset[part.first_row + r] = static_cast<int32_t>(at);
   }
 }
 
 /// dw [k_count][width] of one block.
 void add_block(ConvOuter outer, int64_t k_count, int vectors) {
-  const int64_t tiles = (k_count + max_pixels(vectors) - 1) / max_pixels(vectors);
-  const int64_t size = k_count / tiles, longer = k_count % tiles;
-  const ConvOuterFunction large = conv_outer(static_cast<int>(size + 1), vectors);
-  const ConvOuterFunction small = conv_outer(static_cast<int>(size), vectors);
-  for (int64_t t = 0; t < tiles; ++t) {
-    const int64_t step = t < longer ? size + 1 : size;
-    (t < longer ? large : small)(outer);
+  for (int64_t k = 0; k < k_count;) {
+    const int64_t step = tile_size(k_count - k, max_pixels(vectors));
+    conv_outer(static_cast<int>(step), vectors)(outer);
     outer.k_offset += step;
     outer.dw += step * vectors * vec_floats;
+    k += step;
   }
 }
 
-void add_unit(const ConvShape& s, const WeightSlice& slice, int64_t pixels, const Scratch& scratch, float* dw,
-              float* db) {
-  const int64_t k_count = s.kh * s.kw * slice.ic;
+void add_unit(const ConvShape& s, const WeightPlan& p, const WeightSlice& slice, int64_t rows,
+              const Scratch& scratch, float* dw, float* db) {
+  const int64_t k_count = s.kh * s.kw * slice.ic, pixels = rows * s.ow;
   for (int64_t o = 0; o < slice.oc;) {
     const int vectors = block_vectors(slice.oc - o);
     const int64_t width = vectors * vec_floats;
     const float* dy = scratch.dy + o * pixels;
     for (int v = 0; db && v < vectors; ++v)
       add_pixels(dy + v * vec_floats, pixels, width, db + o + v * vec_floats);
-    add_block({scratch.x, scratch.pixel_offset, scratch.k_offset, pixels, dy, dw + o * k_count}, k_count,
-              vectors);
+    const ConvOuter outer = {
+        scratch.x, scratch.row_offset, scratch.k_offset, rows, s.ow, s.stride_w * p.pitch,
+        dy,        dw + o * k_count};
+    add_block(outer, k_count, vectors);
     o += width;
   }
 }
@@ -118,12 +109,12 @@ void backward_weight_item(const ConvBackwardWeight& args, const WeightPlan& p, i
     const int64_t row = unit % p.blocks * p.rows, image = unit / p.blocks * p.images;
     const int64_t rows = s.oh - row < p.rows ? s.oh - row : p.rows;
     const int64_t images = s.n - image < p.images ? s.n - image : p.images;
-    const int64_t pixels = images * rows * s.ow;
+    const int64_t unit_rows = images * rows;
     for (int64_t g = 0; g < images; ++g) {
-      const Part part = {image + g, row, rows, g * rows * s.ow, scratch.x + g * strip_floats(p)};
-      load_part(args, p, slice, part, pixels, scratch);
+      const Part part = {image + g, row, rows, g * rows, scratch.x + g * strip_floats(p)};
+      load_part(args, p, slice, part, unit_rows, scratch);
     }
-    add_unit(s, slice, pixels, scratch, dw, db);
+    add_unit(s, p, slice, unit_rows, scratch, dw, db);
   }
 }
 
@@ -141,7 +132,7 @@ int64_t backward_weight_items(const ConvShape& s) {
 
 int64_t backward_weight_scratch(const ConvShape& s) {
   const WeightPlan p = weight_plan(s);
-  return p.images * strip_floats(p) + dy_floats(s, p) + round_up(p.images * p.rows * s.ow, 16) +
+  return p.images * strip_floats(p) + dy_floats(s, p) + round_up(p.images * p.rows, 16) +
          round_up(s.kh * s.kw * p.ic_slice, 16);
 }
 

@@ -4,7 +4,22 @@ namespace tern::simd::TERN_ISA {
 namespace {
 
 template <int P, int V>
+[[gnu::always_inline]] inline void add_pixel(const float* const* x, int64_t at, const float* dy,
+                                             Vec (*acc)[V]) {
+  Vec d[V];
+  TERN_UNROLL
+  for (int v = 0; v < V; ++v) d[v] = load(dy + v * vec_floats);
+  TERN_UNROLL
+  for (int p = 0; p < P; ++p) {
+    const Vec b = broadcast(x[p][at]);
+    TERN_UNROLL
+    for (int v = 0; v < V; ++v) acc[p][v] += b * d[v];
+  }
+}
+
+template <int P, int V>
 void compute(const ConvOuter& outer) {
+  constexpr int width = V * vec_floats;
   Vec acc[P][V];
   const float* x[P];
   TERN_UNROLL
@@ -14,19 +29,17 @@ void compute(const ConvOuter& outer) {
     for (int v = 0; v < V; ++v) acc[p][v] = Vec{};
   }
   const float* dy = outer.dy;
-  const int32_t* const end = outer.pixel_offset + outer.pixels;
-  for (const int32_t* offset = outer.pixel_offset; offset != end; ++offset) {
-    Vec d[V];
-    TERN_UNROLL
-    for (int v = 0; v < V; ++v) d[v] = load(dy + v * vec_floats);
-    dy += V * vec_floats;
-    const int64_t at = *offset;
-    TERN_UNROLL
-    for (int p = 0; p < P; ++p) {
-      const Vec b = broadcast(x[p][at]);
-      TERN_UNROLL
-      for (int v = 0; v < V; ++v) acc[p][v] += b * d[v];
+  const int64_t step = outer.x_step;
+  for (int64_t r = 0; r < outer.rows; ++r) {
+    int64_t at = outer.row_offset[r];
+    for (const float* const end = dy + outer.cols / 2 * 2 * width; dy != end;
+         dy += 2 * width, at += 2 * step) {
+      add_pixel<P, V>(x, at, dy, acc);
+      add_pixel<P, V>(x, at + step, dy + width, acc);
     }
+    if (outer.cols % 2 == 0) continue;
+    add_pixel<P, V>(x, at, dy, acc);
+    dy += width;
   }
   TERN_UNROLL
   for (int p = 0; p < P; ++p) {

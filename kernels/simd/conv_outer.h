@@ -5,14 +5,14 @@
 
 namespace tern::simd::TERN_ISA {
 
-/// dw[k][o] += sum over p < pixels of x[pixel_offset[p] + k_offset[k]] * dy[p][o], for a few k and one block
-/// of o.
+/// dw[k][o] += sum over rows r and columns c of x[row_offset[r] + c * x_step + k_offset[k]] * dy[r][c][o],
+/// for a few k and one block of o.
 struct ConvOuter {
   const float* x;
-  const int32_t* pixel_offset;
+  const int32_t* row_offset;
   const int32_t* k_offset;
-  int64_t pixels;
-  const float* dy;  // [pixels][block width]
+  int64_t rows, cols, x_step;
+  const float* dy;  // [rows][cols][block width]
   float* dw;        // [k][block width]
 };
 

@@ -20,18 +20,14 @@ void run_block(const ConvPass& pass, int64_t channel, int vectors, const int32_t
   tile.weight = pass.packed + channel * tile.rows * tile.run;
   tile.y += channel;
   if (tile.mask) tile.mask += channel;
-  // Tiles of nearly equal size: a small last one would wait for its own sums.
-  const int64_t tiles = divide_up(pixels, max_pixels(vectors));
-  const int64_t size = pixels / tiles, longer = pixels % tiles;
-  const ConvTileFunction large = conv_tile(static_cast<int>(size + 1), vectors);
-  const ConvTileFunction small = conv_tile(static_cast<int>(size), vectors);
   tile.x_offset = offsets;
   tile.y_offset = offsets + pixels;
-  for (int64_t t = 0; t < tiles; ++t) {
-    const int64_t step = t < longer ? size + 1 : size;
-    (t < longer ? large : small)(tile);
+  for (int64_t p = 0; p < pixels;) {
+    const int64_t step = tile_size(pixels - p, max_pixels(vectors));
+    conv_tile(static_cast<int>(step), vectors)(tile);
     tile.x_offset += step;
     tile.y_offset += step;
+    p += step;
   }
 }
 

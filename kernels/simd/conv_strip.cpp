@@ -42,6 +42,21 @@ void copy_run(const ConvImage& image, int64_t row, int64_t col, int64_t channel,
   copy(image.data + at, count, y);
 }
 
+constexpr int64_t group = max_vectors * vec_floats;
+
+/// `groups` full groups of one pixel's channels.
+template <bool masked>
+[[gnu::always_inline]] inline void copy_groups(const float* x, const float* mask, int64_t groups,
+                                               int64_t pitch, float* y) {
+  for (int64_t g = 0; g < groups; ++g, x += group, mask += masked ? group : 0, y += pitch) {
+    TERN_UNROLL
+    for (int v = 0; v < max_vectors; ++v) {
+      const int at = v * vec_floats;
+      store(y + at, masked ? select(load(mask + at) > 0, load(x + at), Vec{}) : load(x + at));
+    }
+  }
+}
+
 }  // namespace
 
 void gather(const ConvImage& image, const ConvWindow& window, int64_t channel, int64_t channels,
@@ -66,6 +81,27 @@ void gather(const ConvImage& image, const ConvWindow& window, int64_t channel, i
       copy_run(image, row, window.col + c, channel, channels, strip + c * pitch);
       if (channels < pitch) zero(strip + c * pitch + channels, pitch - channels);
     }
+  }
+}
+
+void gather_blocks(const ConvImage& image, int64_t row, int64_t rows, int64_t channel, int64_t channels,
+                   int64_t first, int64_t pixels, float* blocks) {
+  const int64_t groups = image.pooled ? 0 : channels / group;
+  const int64_t count = rows * image.w, at = row * image.w * image.c + channel;
+  float* const y = blocks + first * group;
+  for (int64_t p = 0; groups > 0 && p < count; ++p) {
+    const float* const x = image.data + at + p * image.c;
+    if (image.mask) {
+      copy_groups<true>(x, image.mask + at + p * image.c, groups, pixels * group, y + p * group);
+    } else {
+      copy_groups<false>(x, nullptr, groups, pixels * group, y + p * group);
+    }
+  }
+  for (int64_t o = groups * group; o < channels;) {
+    const int64_t width = block_vectors(channels - o) * vec_floats;
+    const int64_t valid = channels - o < width ? channels - o : width;
+    gather(image, {row, rows, 0, image.w}, channel + o, valid, width, blocks + o * pixels + first * width);
+    o += width;
   }
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tern/kernels/simd/conv.h>
-#include <tern/kernels/simd/vec.h>
+#include <tern/kernels/simd/conv_tile.h>
 
 namespace tern::simd::TERN_ISA {
 
@@ -36,5 +36,11 @@ inline bool inside(const ConvImage& image, const ConvWindow& window) {
 /// strip[rows][cols][pitch] = the window's channels [channel, channel + channels), then zeros up to pitch.
 void gather(const ConvImage& image, const ConvWindow& window, int64_t channel, int64_t channels,
             int64_t pitch, float* strip);
+
+/// blocks[block][pixel][block width] = rows [row, row + rows) of the image's channels [channel, channel +
+/// channels), cut as block_vectors() says, zeros behind the last. The rows' pixels start at number `first` of
+/// `pixels`.
+void gather_blocks(const ConvImage& image, int64_t row, int64_t rows, int64_t channel, int64_t channels,
+                   int64_t first, int64_t pixels, float* blocks);
 
 }  // namespace tern::simd::TERN_ISA

@@ -13,6 +13,13 @@ constexpr int max_pixels(int vectors) {
   return max_accumulators / vectors < 10 ? max_accumulators / vectors : 10;
 }
 
+/// The size of the next tile when `left` pixels are left. A small last tile would wait for its own sums, so
+/// that the last two share evenly.
+constexpr int64_t tile_size(int64_t left, int64_t most) {
+  if (left <= most) return left;
+  return left - most >= most / 2 + 1 ? most : (left + 1) / 2;
+}
+
 /// The width in vectors of the block that starts `left` channels before the end.
 constexpr int block_vectors(int64_t left) {
   const int64_t vectors = (left + vec_floats - 1) / vec_floats;
