@@ -29,10 +29,11 @@ Strides dense_strides(const Shape& shape, MemoryFormat format) {
     for (int i = shape.dim() - 1; i >= 0; --i) order.push_back(i);
   }
   Strides strides = Shape::filled(shape.dim(), 1);
-  int64_t step = 1;
+  // Beside a zero, sizes may multiply to more than 64 bits: the strides of an empty tensor are never used.
+  uint64_t step = 1;
   for (const int64_t i : order) {
-    strides[i] = step;
-    step *= std::max<int64_t>(shape[i], 1);
+    strides[i] = static_cast<int64_t>(step);
+    step *= static_cast<uint64_t>(std::max<int64_t>(shape[i], 1));
   }
   return strides;
 }
@@ -123,8 +124,9 @@ Layout Layout::slice(int64_t dim, int64_t start, int64_t stop, int64_t step) con
   };
   start = clip(start);
   stop = std::max(start, clip(stop));
+  step = std::min(step, std::max<int64_t>(size, 1));
   Layout result = *this;
-  result.offset += start * strides[dim];
+  if (stop > start) result.offset += start * strides[dim];
   result.shape[dim] = (stop - start + step - 1) / step;
   result.strides[dim] *= step;
   return result;
@@ -191,17 +193,14 @@ std::optional<Layout> Layout::view(const Shape& target) const {
 
 Shape infer_shape(const Shape& target, int64_t numel, const char* operation) {
   Shape result = target;
-  int64_t known = 1;
   int unknown = -1;
   for (int i = 0; i < target.dim(); ++i) {
     check(target[i] >= -1, operation, ": a size is negative in ", target);
     check(target[i] != -1 || unknown < 0, operation, ": only one size may be -1 in ", target);
-    if (target[i] == -1)
-      unknown = i;
-    else
-      known *= target[i];
+    if (target[i] == -1) result[unknown = i] = 1;
   }
   if (unknown >= 0) {
+    const int64_t known = result.numel();
     check(known > 0 && numel % known == 0, operation, ": ", numel, " elements do not fill ", target);
     result[unknown] = numel / known;
   }

@@ -3,7 +3,8 @@
 // It is the generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011),
 // and gives the numbers of its reference implementation, Random123. There is no state to hand from thread to
 // thread: number i of an operation that was given (seed, offset) is Philox::block(seed, 0, offset + i /
-// 4)[i % 4], on every device and with any number of threads. Not for cryptography.
+// 4)[i % 4], on every device and with any number of threads. Not for cryptography. The functions are always
+// inlined: sources that are compiled for several instruction sets must not share a copy.
 #pragma once
 
 #include <tern/core/device.h>
@@ -20,7 +21,8 @@ using RandomBlock = std::array<uint32_t, 4>;
 
 struct Philox {
   /// The key is the seed, the counter (offset, subsequence), low words first.
-  static constexpr RandomBlock block(uint64_t seed, uint64_t subsequence, uint64_t offset) {
+  [[gnu::always_inline]] static constexpr RandomBlock block(uint64_t seed, uint64_t subsequence,
+                                                            uint64_t offset) {
     uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
     uint32_t c0 = static_cast<uint32_t>(offset), c1 = static_cast<uint32_t>(offset >> 32);
     uint32_t c2 = static_cast<uint32_t>(subsequence), c3 = static_cast<uint32_t>(subsequence >> 32);
@@ -38,19 +40,21 @@ struct Philox {
 };
 
 /// A float in [0, 1), a multiple of 2^-24.
-constexpr float uniform_float(uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
+[[gnu::always_inline]] inline constexpr float uniform_float(uint32_t bits) {
+  return static_cast<float>(bits >> 8) * 0x1p-24f;
+}
 
 /// A double in [0, 1), a multiple of 2^-53.
-constexpr double uniform_double(uint32_t low, uint32_t high) {
+[[gnu::always_inline]] inline constexpr double uniform_double(uint32_t low, uint32_t high) {
   return static_cast<double>((uint64_t{high} << 32 | low) >> 11) * 0x1p-53;
 }
 
 /// Four normally distributed floats (mean 0, variance 1): number i of an operation is element i % 4.
-inline std::array<float, 4> normal_floats(const RandomBlock& block);
+[[gnu::always_inline]] inline std::array<float, 4> normal_floats(const RandomBlock& block);
 
 /// Two normally distributed doubles (mean 0, variance 1): number i of an operation comes from the block at
 /// offset + i / 2, element i % 2.
-inline std::array<double, 2> normal_doubles(const RandomBlock& block);
+[[gnu::always_inline]] inline std::array<double, 2> normal_doubles(const RandomBlock& block);
 
 /// A sequence of numbers of one owner (a sampler, a worker, one sample's augmentation); not for use by
 /// several threads at once. Sequences of different (seed, subsequence) are independent. Subsequence 0 is what
@@ -116,7 +120,7 @@ namespace detail {
 
 // A product that no compiler fuses with the addition around it, so that CPU code for every instruction set
 // and CUDA code round in the same places.
-constexpr double product(double a, double b) {
+[[gnu::always_inline]] inline constexpr double product(double a, double b) {
 #if defined(__CUDA_ARCH__)
   return __dmul_rn(a, b);
 #elif defined(__clang__)
@@ -129,7 +133,7 @@ constexpr double product(double a, double b) {
 
 // c[0] + c[1] x + c[2] x^2 + …
 template <size_t N>
-constexpr double polynomial(double x, const double (&c)[N]) {
+[[gnu::always_inline]] inline constexpr double polynomial(double x, const double (&c)[N]) {
   double sum = c[N - 1];
   for (size_t i = N - 1; i-- > 0;) sum = product(sum, x) + c[i];
   return sum;
@@ -137,7 +141,7 @@ constexpr double polynomial(double x, const double (&c)[N]) {
 
 // The logarithm of u > 0, normal: with u = 2^e m, m in [sqrt(1/2), sqrt(2)), s = (m - 1) / (m + 1), it is
 // e ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + …).
-constexpr double log_positive(double u) {
+[[gnu::always_inline]] inline constexpr double log_positive(double u) {
   constexpr double c[] = {1, 1. / 3, 1. / 5, 1. / 7, 1. / 9, 1. / 11, 1. / 13, 1. / 15, 1. / 17, 1. / 19};
   constexpr uint64_t root = 0x3fe6a09e667f3bcd;  // sqrt(1/2)
   const uint64_t bits = std::bit_cast<uint64_t>(u);
@@ -153,7 +157,7 @@ struct SinCos {
 };
 
 // Sine and cosine of a fraction of a full turn, 0 <= turn < 1: the Taylor series within an eighth of a turn.
-constexpr SinCos sin_cos_of_turn(double turn) {
+[[gnu::always_inline]] inline constexpr SinCos sin_cos_of_turn(double turn) {
   constexpr double s[] = {1,           -1. / 6,        1. / 120,        -1. / 5040,
                           1. / 362880, -1. / 39916800, 1. / 6227020800, -1. / 1307674368000};
   constexpr double c[] = {1,          -1. / 2,       1. / 24,        -1. / 720,
@@ -167,7 +171,7 @@ constexpr SinCos sin_cos_of_turn(double turn) {
 }
 
 // Box and Muller: 0 < u <= 1 and 0 <= turn < 1, both uniform, give two independent normal numbers.
-inline std::array<double, 2> normal_pair(double u, double turn) {
+[[gnu::always_inline]] inline std::array<double, 2> normal_pair(double u, double turn) {
   const double radius = std::sqrt(product(-2, log_positive(u)));
   const SinCos direction = sin_cos_of_turn(turn);
   return {product(radius, direction.cos), product(radius, direction.sin)};
