@@ -1,6 +1,7 @@
 #include <tern/kernels/simd/conv_functions.h>
 #include <tern/kernels/simd/conv_pack.h>
 #include <tern/kernels/simd/conv_pass.h>
+#include <tern/kernels/simd/conv_sparse.h>
 #include <tern/kernels/simd/conv_strip.h>
 
 namespace tern::simd::TERN_ISA {
@@ -125,12 +126,19 @@ void backward_data_item(const ConvBackwardData& args, const Plan& p, int64_t ite
 
 }  // namespace
 
-int64_t backward_data_packed(const ConvShape& s) { return packed_floats(s.ic, s.kh * s.kw, s.oc); }
+int64_t backward_data_packed(const ConvShape& s) {
+  if (sparse_gradient(s)) return sparse_backward_data_packed(s);
+  return packed_floats(s.ic, s.kh * s.kw, s.oc);
+}
 
-int64_t pack_backward_data_items(const ConvShape& s) { return groups_of(s.ic); }
+int64_t pack_backward_data_items(const ConvShape& s) {
+  if (sparse_gradient(s)) return sparse_pack_backward_data_items(s);
+  return groups_of(s.ic);
+}
 
 void pack_backward_data(const ConvShape& s, const float* w, const WeightStrides& strides, float* packed,
                         int64_t begin, int64_t end) {
+  if (sparse_gradient(s)) return sparse_pack_backward_data(s, w, strides, packed, begin, end);
   const Plan p = plan(s);
   for_each_phase(s, p, [&](int64_t a, int64_t b, int64_t packed_at) {
     const WeightView view = phase_view(s, p, a, b, w, strides);
@@ -138,14 +146,19 @@ void pack_backward_data(const ConvShape& s, const float* w, const WeightStrides&
   });
 }
 
-int64_t backward_data_items(const ConvShape& s) { return s.n * plan(s).blocks; }
+int64_t backward_data_items(const ConvShape& s) {
+  if (sparse_gradient(s)) return sparse_backward_data_items(s);
+  return s.n * plan(s).blocks;
+}
 
 int64_t backward_data_scratch(const ConvShape& s) {
+  if (sparse_gradient(s)) return sparse_backward_data_scratch(s);
   const Plan p = plan(s);
   return strip_floats(s, p) + round_up(2 * p.item_rows * p.x.count(), 16);
 }
 
 void backward_data(const ConvBackwardData& args, int64_t begin, int64_t end, float* scratch) {
+  if (sparse_gradient(args.shape)) return sparse_backward_data(args, begin, end, scratch);
   const Plan p = plan(args.shape);
   for (int64_t item = begin; item < end; ++item) backward_data_item(args, p, item, scratch);
 }
