@@ -1,21 +1,25 @@
 #include <tern/kernels/simd/copy.h>
 #include <tern/kernels/simd/isa.h>
 #include <tern/kernels/simd/random.h>
+#include <tern/kernels/simd/reduce.h>
 
 namespace tern::simd {
 
 namespace baseline {
 extern const CopyKernels copy_table;
 extern const RandomKernels random_table;
+extern const ReduceKernels reduce_table;
 }  // namespace baseline
 #if defined(__x86_64__)
 namespace avx2 {
 extern const CopyKernels copy_table;
 extern const RandomKernels random_table;
+extern const ReduceKernels reduce_table;
 }  // namespace avx2
 namespace avx512 {
 extern const CopyKernels copy_table;
 extern const RandomKernels random_table;
+extern const ReduceKernels reduce_table;
 }  // namespace avx512
 #else
 namespace avx2 = baseline;
@@ -30,6 +34,12 @@ const CopyKernels& copy_kernels() {
 const RandomKernels& random_kernels() {
   static const RandomKernels& chosen =
       select(baseline::random_table, avx2::random_table, avx512::random_table);
+  return chosen;
+}
+
+const ReduceKernels& reduce_kernels() {
+  static const ReduceKernels& chosen =
+      select(baseline::reduce_table, avx2::reduce_table, avx512::reduce_table);
   return chosen;
 }
 
