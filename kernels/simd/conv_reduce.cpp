@@ -5,9 +5,9 @@
 namespace tern::simd::TERN_ISA {
 namespace {
 
-/// sums[0..count) = the sum of the partial sums that lie `pitch` apart.
+/// sums[0..count) = the sum of the partial sums that lie `pitch` apart; whole vectors are read and written.
 void add_partials(const float* partials, int64_t number, int64_t pitch, int64_t count, float* sums) {
-  for (int64_t i = 0; i < count; ++i) sums[i] = partials[i];
+  for (int64_t i = 0; i < count; i += vec_floats) store(sums + i, load(partials + i));
   for (int64_t p = 1; p < number; ++p) {
     const float* partial = partials + p * pitch;
     for (int64_t i = 0; i < count; i += vec_floats) store(sums + i, load(sums + i) + load(partial + i));
@@ -25,6 +25,36 @@ void reduce_tap(const WeightPlan& p, const float* partials, int64_t ic, int64_t 
     for (int64_t o = 0; o < valid; ++o) {
       for (int64_t c = 0; c < count; ++c) dw[o * strides.oc + (i + c) * strides.ic] = sums[c * width + o];
     }
+  }
+}
+
+/// One tap of one output channel of a sparse gradient: [ic].
+void reduce_run(const WeightPlan& p, const float* partials, int64_t ic, const WeightStrides& strides,
+                float* dw) {
+  alignas(64) float sums[512];
+  for (int64_t i = 0; i < ic; i += 512) {
+    const int64_t count = ic - i < 512 ? ic - i : 512;
+    add_partials(partials + i, p.partials, p.partial_floats, count, sums);
+    for (int64_t c = 0; c < count; ++c) dw[(i + c) * strides.ic] = sums[c];
+  }
+}
+
+/// One tap of the slice's output channels [begin, end), counted from the first of all.
+void reduce_channels(const ConvShape& s, const WeightPlan& p, const WeightSlice& slice, const float* partials,
+                     int64_t tap, int64_t begin, int64_t end, const WeightStrides& strides, float* dw) {
+  for (int64_t o = begin; o < end;) {
+    const int64_t in_slice = o - slice.o;
+    if (p.sparse) {
+      const float* at = partials + (in_slice * s.kh + tap / s.kw) * p.run + tap % s.kw * p.pitch;
+      reduce_run(p, at, slice.ic, strides, dw + o * strides.oc);
+      ++o;
+      continue;
+    }
+    const int64_t width = block_vectors(s.oc - o) * vec_floats;
+    const int64_t valid = s.oc - o < width ? s.oc - o : width;
+    const float* at = partials + in_slice * s.kh * s.kw * slice.ic + tap * slice.ic * width;
+    reduce_tap(p, at, slice.ic, width, valid, strides, dw + o * strides.oc);
+    o += width;
   }
 }
 
@@ -52,15 +82,8 @@ void reduce_weight(const ConvShape& s, const float* partials, float* dw, const W
     const int64_t group_begin = item / p.ic_slices / (s.kh * s.kw) * group_width;
     const int64_t group_end = group_begin + group_width < s.oc ? group_begin + group_width : s.oc;
     const WeightSlice slice = weight_slice(s, p, group_begin / p.oc_slice, ic_slice);
-    for (int64_t o = group_begin; o < group_end;) {
-      const int64_t width = block_vectors(s.oc - o) * vec_floats;
-      const int64_t valid = s.oc - o < width ? s.oc - o : width;
-      const float* at = partials + slice.at + (o - slice.o) * s.kh * s.kw * slice.ic + tap * slice.ic * width;
-      float* const dw_at =
-          dw + o * strides.oc + slice.i * strides.ic + tap / s.kw * strides.kh + tap % s.kw * strides.kw;
-      reduce_tap(p, at, slice.ic, width, valid, strides, dw_at);
-      o += width;
-    }
+    float* const dw_at = dw + slice.i * strides.ic + tap / s.kw * strides.kh + tap % s.kw * strides.kw;
+    reduce_channels(s, p, slice, partials + slice.at, tap, group_begin, group_end, strides, dw_at);
   }
 }
 

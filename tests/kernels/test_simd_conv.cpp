@@ -293,6 +293,7 @@ TEST_CASE("simd convolution: a pool inside equals a pool after") {
     check_all(make_shape(2, size, size + 1, 16, 24, 3, 3, 1, 1, 1, 1, true));
   for (int64_t c : {1, 3, 8, 20, 32, 33, 64}) check_all(make_shape(1, 6, 8, c, 40, 3, 3, 1, 1, 1, 1, true));
   check_all(make_shape(2, 32, 32, 32, 16, 3, 3, 1, 1, 1, 1, true));
+  check_all(make_shape(9, 4, 4, 203, 45, 3, 3, 1, 1, 1, 1, true));
   for (int i = 0; i < 100; ++i) check_all(random_shape(random, true));
 }
 
