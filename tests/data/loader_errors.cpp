@@ -1,0 +1,177 @@
+#include <tern/tests/data/data_testing.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+using namespace tern;
+using namespace tern::data;
+using namespace tern::tests;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Calls `action` before it gives sample 7.
+struct Bad {
+  std::function<void()> action;
+  int64_t size() const { return 40; }
+  Tensor get(int64_t index) const {
+    if (index == 7) action();
+    return scalar(index);
+  }
+};
+
+// A door that a hanging sample waits at, and how many have passed it.
+struct Door {
+  std::atomic<bool> open{false};
+  std::atomic<int> passed{0};
+  void wait() {
+    while (!open) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ++passed;
+  }
+};
+
+template <class E>
+std::string message_of(const std::function<void()>& action, int workers) {
+  DataLoader loader(Bad{action}, {.batch_size = 2, .num_workers = workers});
+  const auto start = Clock::now();
+  std::string text = "no error";
+  int batches = 0;
+  try {
+    for ([[maybe_unused]] auto& batch : loader) ++batches;
+  } catch (const E& error) {
+    text = error.what();
+  }
+  CHECK(seconds_since(start) < 1);
+  CHECK(batches == 3);
+  return text;
+}
+
+std::string nested_message_of(const std::exception& error) {
+  try {
+    std::rethrow_if_nested(error);
+  } catch (const std::exception& inner) {
+    return inner.what();
+  }
+  return "nothing nested";
+}
+
+}  // namespace
+
+TEST_CASE("a worker's error reaches the loop with its sample, its worker and its type") {
+  const auto io_error = [] { throw IoError("disk on fire"); };
+  const auto other = [] { throw std::out_of_range("no such key"); };
+  CHECK(message_of<IoError>(io_error, 0) == "DataLoader: sample 7: disk on fire");
+  for (const int workers : {1, 3}) {
+    const std::string text = message_of<IoError>(io_error, workers);
+    CHECK(contains(text, "DataLoader: sample 7, worker "));
+    CHECK(contains(text, ": disk on fire"));
+  }
+  CHECK(message_of<IoError>(io_error, 1) == "DataLoader: sample 7, worker 0: disk on fire");
+  CHECK(message_of<CudaError>([] { throw CudaError("c"); }, 1) == "DataLoader: sample 7, worker 0: c");
+  CHECK(message_of<DistributedError>([] { throw DistributedError("d"); }, 1) ==
+        "DataLoader: sample 7, worker 0: d");
+  CHECK(message_of<Error>(other, 1) == "DataLoader: sample 7, worker 0: no such key");
+  CHECK(message_of<Error>([] { throw 3; }, 1) ==
+        "DataLoader: sample 7, worker 0: an exception that is no std::exception");
+}
+
+TEST_CASE("the original error is nested in the one that the loop throws") {
+  DataLoader loader(Bad{[] { throw std::out_of_range("no such key"); }}, {.num_workers = 2});
+  try {
+    for ([[maybe_unused]] auto& batch : loader) CHECK(batch.numel() == 1);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(nested_message_of(error) == "no such key");
+  }
+}
+
+TEST_CASE("a loader can be used again after an error") {
+  const auto fail = std::make_shared<std::atomic<bool>>(true);
+  const auto action = [fail] { check(!*fail, "not yet"); };
+  for (const int workers : {0, 3}) {
+    *fail = true;
+    DataLoader loader(Bad{action}, {.batch_size = 4, .num_workers = workers});
+    CHECK_THROWS_AS(for ([[maybe_unused]] auto& batch : loader){}, Error);
+    CHECK(loader.state() == DataLoaderState{0, 1});
+    *fail = false;
+    int64_t samples = 0;
+    for (auto& batch : loader) samples += batch.numel();
+    CHECK(samples == 40);
+  }
+}
+
+TEST_CASE("a sample that hangs ends in an error that names it, and in a loader that can be left") {
+  const auto door = std::make_shared<Door>();
+  const auto start = Clock::now();
+  {
+    DataLoader loader(Bad{[door] { door->wait(); }}, {.batch_size = 2, .num_workers = 2, .timeout = 0.5});
+    const std::string text = error_of([&] {
+      for ([[maybe_unused]] auto& batch : loader) {
+      }
+    });
+    CHECK(contains(text, "batch 3 did not come within the time-out of 0.5 s: sample 7, worker "));
+    CHECK(contains(text, " hangs"));
+    CHECK(seconds_since(start) < 2);
+    CHECK(door->passed == 0);
+  }
+  CHECK(seconds_since(start) < 3);
+  door->open = true;
+  while (door->passed < 1) std::this_thread::yield();
+}
+
+TEST_CASE("after a time-out the next loop starts with new workers") {
+  const auto door = std::make_shared<Door>();
+  DataLoader loader(Bad{[door] { door->wait(); }}, {.num_workers = 1, .timeout = 0.3});
+  CHECK_THROWS_AS(for ([[maybe_unused]] auto& batch : loader){}, Error);
+  door->open = true;
+  int64_t samples = 0;
+  for (auto& batch : loader) samples += batch.numel();
+  CHECK(samples == 40);
+  while (door->passed < 2) std::this_thread::yield();
+}
+
+TEST_CASE("leaving a loop early is quick and ends all threads") {
+  struct Slow {
+    std::shared_ptr<std::atomic<int>> loaded = std::make_shared<std::atomic<int>>(0);
+    int64_t size() const { return 1000; }
+    Tensor get(int64_t index) const {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      ++*loaded;
+      return scalar(index);
+    }
+  };
+  const Slow dataset;
+  const auto start = Clock::now();
+  {
+    DataLoader loader(dataset, {.batch_size = 10, .num_workers = 3});
+    int batches = 0;
+    for ([[maybe_unused]] auto& batch : loader)
+      if (++batches == 2) break;
+  }
+  CHECK(seconds_since(start) < 2);
+  CHECK(dataset.loaded.use_count() == 1);
+  CHECK(*dataset.loaded < 200);
+}
+
+TEST_CASE("an exception in the loop's body leaves the loader usable") {
+  DataLoader loader(Numbers{20}, {.batch_size = 4, .num_workers = 2});
+  CHECK_THROWS_AS(for ([[maybe_unused]] auto& batch : loader) throw Error("body"), Error);
+  CHECK(pass_of(loader).size() == 5);
+}
+
+TEST_CASE("samples that differ in kind do not stack") {
+  struct Mixed {
+    int64_t size() const { return 2; }
+    Tensor get(int64_t index) const { return index ? scalar(1.0F) : scalar(int64_t{1}); }
+  };
+  DataLoader loader(Mixed{}, {.batch_size = 2});
+  CHECK(contains(error_of([&] { loader.begin(); }),
+                 "sample 1: batch: tensor 0 of the sample has shape [] and "
+                 "dtype float32, that of the first sample"));
+}
