@@ -35,42 +35,70 @@ int64_t strip_floats(const ConvShape& s, const Plan& p) {
 
 int64_t offset_floats(const Plan& p) { return round_up(2 * p.item_rows * p.cols, 16); }
 
-/// Pools one block of channels: x [2 * rows][2 * cols][width] to y and argmax [rows][cols][channels].
+/// The first maximum of a window whose corners lie at x, and `right` and `down` from there: of one vector of
+/// channels, of which `valid` are stored.
+[[gnu::always_inline]] inline void pool_window(const float* x, int64_t right, int64_t down, int64_t valid,
+                                               float* y, uint8_t* argmax) {
+  const Vec values[4] = {load(x), load(x + right), load(x + down), load(x + down + right)};
+  Vec best = values[0];
+  IntVec place = {};
+  TERN_UNROLL
+  for (int k = 1; k < 4; ++k) {
+    const IntVec better = (values[k] > best) | (values[k] != values[k]);
+    best = select(better, values[k], best);
+    place = better ? IntVec{} + k : place;
+  }
+  const ByteVec bytes = low_bytes(place);
+  if (valid >= vec_floats) {
+    store(y, best);
+    __builtin_memcpy(argmax, &bytes, sizeof bytes);
+    return;
+  }
+  for (int64_t i = 0; i < valid; ++i) {
+    y[i] = best[i];
+    argmax[i] = bytes[i];
+  }
+}
+
+/// Pools one block of channels: x [2 * rows][2 * cols][width] to y and argmax [rows][cols][channels], pixels
+/// `pitch` apart.
 void pool_block(const float* x, int64_t rows, int64_t cols, int64_t width, int64_t channels, int64_t pitch,
                 float* y, uint8_t* argmax) {
-  for (int64_t i = 0; i < rows * cols; ++i, y += pitch, argmax += pitch) {
-    const float* corner = x + (i / cols * 4 * cols + i % cols * 2) * width;
-    for (int64_t o = 0; o < channels; o += vec_floats) {
-      Vec best = load(corner + o);
-      IntVec place = {};
-      TERN_UNROLL
-      for (int k = 1; k < 4; ++k) {
-        const Vec v = load(corner + (k / 2 * 2 * cols + k % 2) * width + o);
-        const IntVec better = (v > best) | (v != v);
-        best = select(better, v, best);
-        place = better ? IntVec{} + k : place;
+  for (int64_t r = 0; r < rows; ++r, x += 2 * cols * width) {
+    for (int64_t c = 0; c < cols; ++c, x += 2 * width, y += pitch, argmax += pitch) {
+      for (int64_t o = 0; o < channels; o += vec_floats) {
+        pool_window(x + o, width, 2 * cols * width, channels - o, y + o, argmax + o);
       }
-      const ByteVec bytes = low_bytes(place);
-      const int64_t valid = channels - o < vec_floats ? channels - o : vec_floats;
-      __builtin_memcpy(y + o, &best, static_cast<size_t>(valid) * sizeof(float));
-      __builtin_memcpy(argmax + o, &bytes, static_cast<size_t>(valid));
     }
   }
 }
 
-void run_pooled(ConvPass pass, const ConvForward& args, int64_t pooled_at, int32_t* offsets, float* block) {
-  const int64_t channels = pass.channels;
-  for (int64_t channel = 0; channel < channels;) {
-    const int vectors = block_vectors(channels - channel);
+/// Some rows at a time, so that what is pooled is still in the first-level cache.
+int64_t pooled_rows_at_once(const Plan& p) {
+  constexpr int64_t pixels = 64;
+  const int64_t rows = round_up((pixels + p.cols - 1) / p.cols, 2);
+  return rows < p.item_rows ? rows : p.item_rows;
+}
+
+void run_pooled(ConvPass pass, const ConvForward& args, const Plan& p, int64_t pooled_at, int32_t* offsets,
+                float* block) {
+  const int64_t rows = pass.rows, most_rows = pooled_rows_at_once(p), oc = pass.channels;
+  const float* const x = pass.tile.x;
+  for (int64_t channel = 0; channel < oc;) {
+    const int vectors = block_vectors(oc - channel);
     const int64_t width = vectors * vec_floats;
-    const int64_t valid = channels - channel < width ? channels - channel : width;
+    const int64_t valid = oc - channel < width ? oc - channel : width;
     pass.y_col = width;
     pass.y_row = pass.cols * width;
     pass.tile.y = block - channel;
-    if (channel == 0 || width < max_vectors * vec_floats) fill_offsets(pass, offsets);
-    run_block(pass, channel, vectors, offsets);
-    const int64_t at = pooled_at * channels + channel;
-    pool_block(block, pass.rows / 2, pass.cols / 2, width, valid, channels, args.y + at, args.argmax + at);
+    for (int64_t row = 0; row < rows; row += most_rows) {
+      pass.rows = rows - row < most_rows ? rows - row : most_rows;
+      pass.tile.x = x + row * pass.x_step_row;
+      fill_offsets(pass, offsets);
+      run_block(pass, channel, vectors, offsets);
+      const int64_t at = (pooled_at + row / 2 * (pass.cols / 2)) * oc + channel;
+      pool_block(block, pass.rows / 2, pass.cols / 2, width, valid, oc, args.y + at, args.argmax + at);
+    }
     channel += width;
   }
 }
@@ -101,7 +129,7 @@ void forward_item(const ConvForward& args, const Plan& p, int64_t item, float* s
   int32_t* offsets = reinterpret_cast<int32_t*>(after_strip);
   if (s.pool) {
     const int64_t pooled_at = (image * (p.rows / 2) + row / 2) * (p.cols / 2);
-    return run_pooled(pass, args, pooled_at, offsets, after_strip + offset_floats(p));
+    return run_pooled(pass, args, p, pooled_at, offsets, after_strip + offset_floats(p));
   }
   pass.tile.y = args.y + (image * s.oh + row) * s.ow * s.oc;
   pass.y_row = s.ow * s.oc;
@@ -124,7 +152,8 @@ int64_t forward_items(const ConvShape& s) { return s.n * plan(s).blocks; }
 
 int64_t forward_scratch(const ConvShape& s) {
   const Plan p = plan(s);
-  const int64_t pool = s.pool ? p.item_rows * p.cols * max_vectors * vec_floats : 0;
+  const int64_t pool =
+      p.blocks > 0 && s.pool ? pooled_rows_at_once(p) * p.cols * max_vectors * vec_floats : 0;
   return strip_floats(s, p) + offset_floats(p) + pool;
 }
 
