@@ -1,9 +1,9 @@
 // Matrix products.
 //
-// float32 runs through oneDNN on tiles that depend on the sizes alone, or through a kernel of our own where
-// that is faster; half types are converted to float32 in blocks and rounded once at the end; float64 and
-// integers run through Eigen. Transposed and batched operands are read where they lie. A product over no
-// elements is 0. Results have the same bits for any number of threads.
+// float32 runs through oneDNN on tiles that depend on the sizes alone; thin float32 products and float64 run
+// through loops of our own. Half types are converted to float32 and rounded once at the end; integers wrap
+// around. Transposed and batched operands are read where they lie. A product over no elements is 0. Results
+// have the same bits for any number of threads.
 #pragma once
 
 #include <tern/core/tensor.h>

@@ -1,4 +1,5 @@
 #include <tern/kernels/simd/copy.h>
+#include <tern/kernels/simd/gemm.h>
 #include <tern/kernels/simd/isa.h>
 #include <tern/kernels/simd/random.h>
 #include <tern/kernels/simd/reduce.h>
@@ -7,17 +8,20 @@ namespace tern::simd {
 
 namespace baseline {
 extern const CopyKernels copy_table;
+extern const GemmKernels gemm_table;
 extern const RandomKernels random_table;
 extern const ReduceKernels reduce_table;
 }  // namespace baseline
 #if defined(__x86_64__)
 namespace avx2 {
 extern const CopyKernels copy_table;
+extern const GemmKernels gemm_table;
 extern const RandomKernels random_table;
 extern const ReduceKernels reduce_table;
 }  // namespace avx2
 namespace avx512 {
 extern const CopyKernels copy_table;
+extern const GemmKernels gemm_table;
 extern const RandomKernels random_table;
 extern const ReduceKernels reduce_table;
 }  // namespace avx512
@@ -40,6 +44,11 @@ const RandomKernels& random_kernels() {
 const ReduceKernels& reduce_kernels() {
   static const ReduceKernels& chosen =
       select(baseline::reduce_table, avx2::reduce_table, avx512::reduce_table);
+  return chosen;
+}
+
+const GemmKernels& gemm_kernels() {
+  static const GemmKernels& chosen = select(baseline::gemm_table, avx2::gemm_table, avx512::gemm_table);
   return chosen;
 }
 
