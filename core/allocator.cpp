@@ -80,7 +80,7 @@ void* Cache::allocate(size_t bytes, Device device) {
   } else {
     pointer = take_from_system(k);
     if (!pointer) empty(), pointer = take_from_system(k);
-    check(pointer, out_of_memory(bytes, device));
+    if (!pointer) throw Error(out_of_memory(bytes, device));
   }
   ++live_[k];
   ++statistics.allocations;

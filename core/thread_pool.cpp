@@ -173,6 +173,7 @@ void set_num_threads(int count) {
 int thread_index() { return inside ? index_in_pool : 0; }
 
 void detail::parallel_for(int64_t count, int64_t block, BlockFunction call, void* body) {
+  check(block >= 1, "parallel_for: a block must have at least one element, got ", block);
   if (!inside) {
     const std::shared_ptr<Pool> pool = current_pool();
     std::unique_lock lock(pool->busy, std::try_to_lock);

@@ -24,20 +24,23 @@ TensorMap part_of(const TensorMap& all, const std::string& prefix) {
 
 }  // namespace
 
-void save_checkpoint(const std::string& path, const nn::Module& module, const optim::Optimizer& optimizer, const Notes& notes) {
+void save_checkpoint(const std::string& path, const nn::Module& module, const optim::Optimizer& optimizer,
+                     const Notes& notes) {
   TensorMap all;
   add(all, "model.", module.state_dict());
   add(all, "optimizer.", optimizer.state_dict());
   const RandomState random = default_generator().state();
-  all[generator_name] = from_vector<int64_t>({std::bit_cast<int64_t>(random.seed), std::bit_cast<int64_t>(random.offset)});
+  all[generator_name] =
+      from_vector<int64_t>({std::bit_cast<int64_t>(random.seed), std::bit_cast<int64_t>(random.offset)});
   save_safetensors(path, all, notes);
 }
 
 Notes load_checkpoint(const std::string& path, nn::Module& module, optim::Optimizer& optimizer) {
   const Safetensors file = load_safetensors(path);
   const auto generator = file.tensors.find(generator_name);
-  check_as<IoError>(generator != file.tensors.end() && generator->second.dtype() == int64 && generator->second.numel() == 2, path,
-                    ": not a checkpoint of a training run: it has no state of the generator");
+  check_as<IoError>(
+      generator != file.tensors.end() && generator->second.dtype() == int64 && generator->second.numel() == 2,
+      path, ": not a checkpoint of a training run: it has no state of the generator");
   module.check_state_dict(part_of(file.tensors, "model."));
   optimizer.load_state_dict(part_of(file.tensors, "optimizer."));
   module.load_state_dict(part_of(file.tensors, "model."));

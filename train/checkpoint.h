@@ -1,7 +1,8 @@
 // A training run in one file: what continues it as if it had never stopped.
 //
-// The file is safetensors: the module's tensors as "model.…", the optimizer's as "optimizer.…", the state of the default generator, and the
-// run's own notes (epoch, settings) as metadata. It holds no time, host or thread count: equal runs give equal bytes.
+// The file is safetensors: the module's tensors as "model.…", the optimizer's as "optimizer.…", the state of
+// the default generator, and the run's own notes (epoch, settings) as metadata. It holds no time, host or
+// thread count: equal runs give equal bytes.
 #pragma once
 
 #include <tern/nn/module.h>
@@ -15,14 +16,17 @@ namespace tern::train {
 /// What a program notes beside the tensors: the epoch that comes next, the settings that must not change.
 using Notes = std::map<std::string, std::string>;
 
-/// Replaces `path` atomically: an interruption leaves the old file or the new one. Throws IoError when it cannot be written.
-void save_checkpoint(const std::string& path, const nn::Module& module, const optim::Optimizer& optimizer, const Notes& notes);
+/// Replaces `path` atomically: an interruption leaves the old file or the new one. Throws IoError when it
+/// cannot be written.
+void save_checkpoint(const std::string& path, const nn::Module& module, const optim::Optimizer& optimizer,
+                     const Notes& notes);
 
-/// Puts module, optimizer and generator back, bit for bit, and returns the notes. Throws IoError for a damaged or missing file, and Error when the
-/// tensors do not fit; then nothing has changed.
+/// Puts module, optimizer and generator back, bit for bit, and returns the notes. Throws IoError for a
+/// damaged or missing file, and Error when the tensors do not fit; then nothing has changed.
 Notes load_checkpoint(const std::string& path, nn::Module& module, optim::Optimizer& optimizer);
 
-/// Throws Error naming each setting that differs between a checkpoint's notes and this run's; `expected` may name fewer.
+/// Throws Error naming each setting that differs between a checkpoint's notes and this run's; `expected` may
+/// name fewer.
 void check_settings(const std::string& path, const Notes& notes, const Notes& expected);
 
 }  // namespace tern::train

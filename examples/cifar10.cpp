@@ -1,0 +1,152 @@
+// Trains the CNN of the well-known tutorial on CIFAR-10 or Fashion-MNIST: a whole program to copy.
+#include <tern/tern.h>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <optional>
+
+using namespace tern;
+
+struct Options {
+  std::string dataset = "cifar10", data = ".", device = "cpu", log, checkpoint, resume;
+  bool download = false;
+  int epochs = 10, batch_size = 128, workers = 2, threads = get_num_threads();
+  uint64_t seed = 0;
+  double lr = 0.01, momentum = 0.9;
+};
+
+void add_options(CLI::App& app, Options& o) {
+  app.add_option("--dataset", o.dataset, "Which images")->check(CLI::IsMember({"cifar10", "fashion-mnist"}));
+  app.add_option("--data", o.data, "Folder with the data set's files");
+  app.add_flag("--download", o.download, "Fetch CIFAR-10 into --data first, where it is not there");
+  app.add_option("--epochs", o.epochs, "Passes over the training images")->check(CLI::PositiveNumber);
+  app.add_option("--batch-size", o.batch_size, "Images per step")->check(CLI::PositiveNumber);
+  app.add_option("--lr", o.lr, "Learning rate")->check(CLI::NonNegativeNumber);
+  app.add_option("--momentum", o.momentum, "Momentum of SGD")->check(CLI::NonNegativeNumber);
+  app.add_option("--workers", o.workers, "Threads that load batches ahead")->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", o.seed, "Seed of weights and order");
+  app.add_option("--threads", o.threads, "Threads that compute")->check(CLI::PositiveNumber);
+  app.add_option("--device", o.device, "cpu, cpu:N, cuda or cuda:N");
+  app.add_option("--log", o.log, "Write an object per epoch to this file (JSON lines)");
+  app.add_option("--checkpoint", o.checkpoint, "Write the run's state to this file after each epoch");
+  app.add_option("--resume", o.resume, "Go on from this checkpoint");
+  app.option_defaults()->always_capture_default();
+}
+
+// 32x32 images with three channels, values from -1 to 1, whatever the data set.
+data::ImageDataset load_images(const Options& o, bool train) {
+  data::Normalize normalize({0.5F, 0.5F, 0.5F}, {0.5F, 0.5F, 0.5F});
+  if (o.dataset == "cifar10") return data::cifar10(o.data, {train, {data::ToTensor(), normalize}});
+  return data::mnist(o.data, {train, {data::Pad(2), data::RepeatChannel(3), data::ToTensor(), normalize}});
+}
+
+nn::Sequential make_model() {
+  return nn::Sequential(nn::Conv2d(3, 32, 3, {.padding = 1}), nn::ReLU(),  //
+                        nn::Conv2d(32, 64, 3, {.padding = 1}), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
+                        nn::Linear(64 * 16 * 16, 10));
+}
+
+using Loader = data::DataLoader<data::ImageDataset>;
+
+// One pass over the training images; returns the mean loss.
+double train_epoch(nn::Sequential& model, optim::SGD& optimizer, Loader& loader, Device device,
+                   train::Progress& progress) {
+  nn::CrossEntropyLoss loss_function;
+  model.train();
+  double sum = 0;
+  int64_t count = 0;
+  for (auto& [images, labels] : loader) {
+    optimizer.zero_grad();
+    const Tensor loss = loss_function(model(to(images, device)), to(labels, device));
+    backward(loss);
+    optimizer.step();
+    sum += loss.item<double>() * static_cast<double>(images.size(0));
+    count += images.size(0);
+    progress.update(images.size(0), {{"loss", sum / static_cast<double>(count)}});
+  }
+  return sum / static_cast<double>(count);
+}
+
+// The share of images whose class the model names.
+double evaluate(nn::Sequential& model, Loader& loader, Device device) {
+  const NoGradGuard no_grad;
+  model.eval();
+  int64_t right = 0;
+  for (auto& [images, labels] : loader) {
+    right += sum(argmax(model(to(images, device)), 1) == to(labels, device)).item<int64_t>();
+  }
+  return static_cast<double>(right) / static_cast<double>(loader.dataset().size());
+}
+
+// What must not change when a run is resumed.
+train::Notes settings(const Options& o) {
+  return {{"dataset", o.dataset},
+          {"batch_size", std::to_string(o.batch_size)},
+          {"seed", std::to_string(o.seed)},
+          {"lr", std::to_string(o.lr)},
+          {"momentum", std::to_string(o.momentum)}};
+}
+
+void run(const Options& o) {
+  set_num_threads(o.threads);
+  manual_seed(o.seed);
+  if (o.download) data::download_cifar10(o.data);
+  Loader train_loader(
+      load_images(o, true),
+      {.batch_size = o.batch_size, .shuffle = true, .num_workers = o.workers, .seed = o.seed});
+  Loader test_loader(load_images(o, false), {.batch_size = 256, .num_workers = o.workers});
+  const Device device(o.device);
+  nn::Sequential model = make_model();
+  model.to(device);
+  optim::SGD optimizer(model.parameters(), {.lr = o.lr, .momentum = o.momentum});
+
+  int64_t first_epoch = 0;
+  if (!o.resume.empty()) {
+    const train::Notes notes = train::load_checkpoint(o.resume, model, optimizer);
+    train::check_settings(o.resume, notes, settings(o));
+    first_epoch = std::stoll(notes.at("epoch"));
+    train_loader.set_epoch(first_epoch);
+  }
+  std::optional<train::JsonLog> log;
+  if (!o.log.empty()) log.emplace(o.log, !o.resume.empty());
+
+  double accuracy = first_epoch < o.epochs ? 0 : evaluate(model, test_loader, device);
+  for (int64_t epoch = first_epoch; epoch < o.epochs; ++epoch) {
+    const auto start = std::chrono::steady_clock::now();
+    train::Progress progress(fmt::format("epoch {}/{}", epoch + 1, o.epochs), train_loader.dataset().size(),
+                             {.unit = "images"});
+    const double loss = train_epoch(model, optimizer, train_loader, device, progress);
+    progress.finish();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    accuracy = evaluate(model, test_loader, device);
+    fmt::print("epoch {}: train loss {:.4f}, test accuracy {:.4f}\n", epoch + 1, loss, accuracy);
+    if (log) {
+      log->write({{"epoch", epoch + 1},
+                  {"train_loss", loss},
+                  {"test_accuracy", accuracy},
+                  {"images_per_second", static_cast<double>(train_loader.dataset().size()) / seconds.count()},
+                  {"seconds", seconds.count()}});
+    }
+    if (!o.checkpoint.empty()) {
+      train::Notes notes = settings(o);
+      notes["epoch"] = std::to_string(epoch + 1);
+      train::save_checkpoint(o.checkpoint, model, optimizer, notes);
+    }
+  }
+  fmt::print("test accuracy {:.4f}\n", accuracy);
+}
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Trains a small CNN on CIFAR-10 or Fashion-MNIST");
+  add_options(app, options);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 1;
+  }
+}
