@@ -1,9 +1,10 @@
 // Times a training step of the tutorial's CNN, batch 128: zero_grad, forward, backward, SGD step.
-// Prints one line of JSON: {"threads":N,"median_ms":X,"min_ms":Y,"steps":K}. benchmarks/cifar10_step.sh compares it with PyTorch.
+// Prints one line of JSON: {"threads":N,"median_ms":X,"min_ms":Y,"steps":K}. benchmarks/cifar10_step.sh
+// compares it with PyTorch.
 #include <tern/tern.h>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -18,8 +19,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   set_num_threads(threads);
 
-  nn::Sequential model(nn::Conv2d(3, 32, 3, {.padding = 1}), nn::ReLU(), nn::Conv2d(32, 64, 3, {.padding = 1}), nn::ReLU(),
-                       nn::MaxPool2d(2), nn::Flatten(), nn::Linear(64 * 16 * 16, 10));
+  nn::Sequential model(nn::Conv2d(3, 32, 3, {.padding = 1}), nn::ReLU(),
+                       nn::Conv2d(32, 64, 3, {.padding = 1}), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
+                       nn::Linear(64 * 16 * 16, 10));
   nn::CrossEntropyLoss loss_function;
   optim::SGD optimizer(model.parameters(), {.lr = 0.01, .momentum = 0.9});
   const Tensor images = contiguous(randn({128, 3, 32, 32}), MemoryFormat::channels_last);
