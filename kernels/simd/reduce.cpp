@@ -18,7 +18,7 @@ struct Sum {
 struct Max {
   template <class V>
   [[gnu::always_inline]] static void step(V& a, const V& x) {
-    a = (x > a) | (x != x) ? x : a;
+    a = ((x > a) | (x != x)) ? x : a;
   }
   static constexpr double start = -__builtin_inf();
 };
@@ -26,7 +26,7 @@ struct Max {
 struct Min {
   template <class V>
   [[gnu::always_inline]] static void step(V& a, const V& x) {
-    a = (x < a) | (x != x) ? x : a;
+    a = ((x < a) | (x != x)) ? x : a;
   }
   static constexpr double start = __builtin_inf();
 };
