@@ -62,7 +62,6 @@ class ClosureNode final : public Node {
   std::optional<Closure> closure_;
 };
 
-bool any_requires_grad(std::initializer_list<Tensor> inputs);
 template <class List>
 bool any_requires_grad(const List& inputs) {
   for (const Tensor& input : inputs) {
