@@ -11,7 +11,7 @@ Tensor transposed(const Tensor& x) { return x.with_layout(x.layout().transpose(-
 
 Tensor with_shape(const Tensor& x, const Shape& shape) {
   const Tensor dense = kernels::contiguous(x);
-  return dense.with_layout(Layout(shape));
+  return dense.with_layout(Layout(shape, dense_strides(shape), dense.layout().offset));
 }
 
 Shape inserted(Shape shape, int64_t position) {
@@ -50,7 +50,8 @@ namespace {
 
 // dx = dy W, dW = dy^T x, db = sum of dy over all rows.
 Gradients linear_gradients(const Tensor& dy, const Tensor& x, const Tensor& weight, Wants wants) {
-  const int64_t rows = dy.numel() / std::max<int64_t>(weight.size(0), 1);
+  int64_t rows = 1;  // not dy.numel() / out: a layer without outputs has rows too
+  for (int64_t i = 0; i + 1 < x.dim(); ++i) rows *= x.shape()[i];
   const Tensor d = with_shape(dy, {rows, weight.size(0)});
   Gradients gradients(3, Tensor());
   if (wants[0]) gradients[0] = with_shape(kernels::matmul(d, weight), x.shape());
@@ -67,14 +68,13 @@ Tensor memory_rows(const Tensor& x) {
 
 // The weight [O, C H W] with its columns in the order H, W, C, and back.
 Tensor to_memory_columns(const Tensor& weight, const Shape& x) {
-  const Layout image(Shape{weight.size(0), x[1], x[2], x[3]});
-  const Tensor dense = kernels::contiguous(weight);
-  return with_shape(dense.with_layout(image.permute({0, 2, 3, 1})), weight.shape());
+  const Tensor image = with_shape(weight, {weight.size(0), x[1], x[2], x[3]});
+  return with_shape(image.with_layout(image.layout().permute({0, 2, 3, 1})), weight.shape());
 }
 
 Tensor from_memory_columns(const Tensor& dweight, const Shape& x) {
-  const Layout image(Shape{dweight.size(0), x[2], x[3], x[1]});
-  return with_shape(dweight.with_layout(image.permute({0, 3, 1, 2})), dweight.shape());
+  const Tensor image = with_shape(dweight, {dweight.size(0), x[2], x[3], x[1]});
+  return with_shape(image.with_layout(image.layout().permute({0, 3, 1, 2})), dweight.shape());
 }
 
 }  // namespace

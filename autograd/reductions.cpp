@@ -27,7 +27,7 @@ Shape kept_shape(const Shape& shape, const Shape& dims, const char* operation) {
 // dy of a reduction, repeated over the reduced dimensions: a view.
 Tensor spread(const Tensor& dy, const Shape& kept, const Shape& shape) {
   const Tensor dense = kernels::contiguous(dy);
-  return dense.with_layout(Layout(kept).expand(shape));
+  return dense.with_layout(Layout(kept, dense_strides(kept), dense.layout().offset).expand(shape));
 }
 
 // max() and min() along a dimension: dy goes to the places that `indices` names.
