@@ -1,0 +1,103 @@
+#include <tern/tests/support/layouts.h>
+
+#include <tern/kernels/copy.h>
+
+#include <cmath>
+#include <cstring>
+#include <iostream>
+
+namespace tern::tests {
+
+const char* name(Lay lay) {
+  constexpr std::array<const char*, 5> names{"contiguous", "offset", "reversed", "sliced", "channels-last"};
+  return names[static_cast<size_t>(lay)];
+}
+
+Tensor laid_out(const Tensor& x, Lay lay) {
+  Shape reversed, backwards, wide = x.shape();
+  for (int64_t d = x.dim() - 1; d >= 0; --d) reversed.push_back(x.shape()[d]), backwards.push_back(d);
+  Tensor y = empty(x.shape(), x.dtype());
+  if (lay == Lay::offset) {
+    const Tensor base = empty({x.numel() + 3}, x.dtype());
+    y = base.with_layout(Layout(x.shape(), dense_strides(x.shape()), 3));
+  } else if (lay == Lay::reversed && x.dim() > 1) {
+    const Tensor base = empty(reversed, x.dtype());
+    y = base.with_layout(base.layout().permute(backwards));
+  } else if (lay == Lay::sliced && x.dim() > 0) {
+    wide[x.dim() - 1] = 2 * wide.back() + 1;
+    const Tensor base = empty(wide, x.dtype());
+    y = base.with_layout(base.layout().slice(-1, 1, wide.back(), 2));
+  } else if (lay == Lay::channels_last && x.dim() == 4) {
+    y = empty(x.shape(), x.dtype(), {}, MemoryFormat::channels_last);
+  }
+  kernels::copy(x, y);
+  return y;
+}
+
+std::vector<double> values_of(const Tensor& x) {
+  const Tensor dense = kernels::contiguous(kernels::to(x.detach(), float64));
+  return {dense.data<double>(), dense.data<double>() + dense.numel()};
+}
+
+Tensor tensor_of(const std::vector<double>& values, const Shape& shape, DType dtype) {
+  const Tensor x = empty(shape, float64);
+  check(static_cast<int64_t>(values.size()) == x.numel(), values.size(), " values for shape ", shape);
+  std::copy(values.begin(), values.end(), x.data<double>());
+  return kernels::to(x, dtype);
+}
+
+Tensor scattered(const Shape& shape, double low, double high, DType dtype) {
+  std::vector<double> values(static_cast<size_t>(shape.numel()));
+  double position = 0.1;
+  for (double& value : values) {
+    position = std::fmod(position + 0.6180339887498949, 1);
+    value = low + (high - low) * position;
+  }
+  return tensor_of(values, shape, dtype);
+}
+
+Tensor upstream(const Shape& shape, DType dtype) {
+  std::vector<double> values(static_cast<size_t>(shape.numel()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(1 + 0.7 * static_cast<double>(i)) + 0.1;
+  return tensor_of(values, shape, dtype);
+}
+
+bool bits_equal(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  const Tensor x = kernels::contiguous(a.detach()), y = kernels::contiguous(b.detach());
+  const size_t bytes = static_cast<size_t>(x.numel()) * size_of(x.dtype());
+  return bytes == 0 || std::memcmp(x.data(), y.data(), bytes) == 0;
+}
+
+double distance(const Tensor& got, const Tensor& want) {
+  if (got.shape() != want.shape()) return INFINITY;
+  const std::vector<double> a = values_of(got), b = values_of(want);
+  double scale = 1, worst = 0;
+  for (const double value : b) {
+    if (std::isfinite(value)) scale = std::max(scale, 1 + std::abs(value));
+  }
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    const double error = std::abs(a[i] - b[i]) / scale;
+    worst = std::isfinite(error) ? std::max(worst, error) : INFINITY;
+  }
+  return worst;
+}
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool fails_with(const std::string& part, const std::function<void()>& action) {
+  const std::string text = message_of(action);
+  const bool found = text.find(part) != std::string::npos;
+  if (!found) std::cerr << "expected an error with \"" << part << "\", got: " << text << '\n';
+  return found;
+}
+
+}  // namespace tern::tests
