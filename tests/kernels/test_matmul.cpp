@@ -74,6 +74,8 @@ TEST_CASE("large products equal a plain double loop") {
   CHECK(agrees(kernels::matmul(a, b), multiply(values(a), values(b), 128, 10, 16384)));
   const Tensor columns = kernels::contiguous(b.with_layout(b.layout().transpose(0, 1)));
   CHECK(agrees(kernels::matmul(dy, columns), multiply(values(dy), values(columns), 128, 16384, 10)));
+  const Tensor wide = random_tensor({70, 512}, float32, 3), tall = random_tensor({150, 70}, float32, 4);
+  CHECK(agrees(kernels::matmul(tall, wide), multiply(values(tall), values(wide), 150, 512, 70)));
   const Tensor turned = dy.with_layout(dy.layout().transpose(0, 1));
   CHECK(agrees(kernels::matmul(turned, a), multiply(values(turned), values(a), 10, 16384, 128)));
 }
