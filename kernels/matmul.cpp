@@ -39,6 +39,20 @@ Operand operand_of(const Tensor& x) {
   return {dense, matrix_of(dense.layout()).value()};
 }
 
+// oneDNN reads rows of b in place, and at distances that are a multiple of 2 KiB they fight for the same
+// lines of the cache: a copy with longer rows pays where it is read often enough.
+Operand padded_where_aliased(const Operand& b, int64_t rows_of_a) {
+  const Tensor& x = b.tensor;
+  const bool aliased = x.dtype() == float32 && !b.matrix.transposed && b.matrix.leading % 512 == 0;
+  if (!aliased || rows_of_a < 128 || x.size(-1) < 128 || x.size(-2) < 64) return b;
+  Shape shape = x.shape();
+  shape[x.dim() - 1] += 16;
+  const Tensor wide = empty(shape, x.dtype(), x.device());
+  const Tensor copied = wide.with_layout(wide.layout().slice(-1, 0, x.size(-1), 1));
+  copy(x, copied);
+  return {copied, {false, shape.back()}};
+}
+
 // A layout's dimensions before the last two.
 Layout batch_of(const Layout& x) {
   Layout batch = x;
@@ -52,7 +66,7 @@ Layout batch_of(const Layout& x) {
 // Every matrix of the batch, in tiles. bias may be null.
 template <class T>
 void multiply(const Tensor& a, const Tensor& b, const T* bias, const Tensor& c) {
-  const Operand left = operand_of(a), right = operand_of(b);
+  const Operand left = operand_of(a), right = padded_where_aliased(operand_of(b), a.size(-2));
   const GemmSizes sizes{left.matrix.transposed,
                         right.matrix.transposed,
                         c.size(-2),

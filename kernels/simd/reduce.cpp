@@ -37,11 +37,21 @@ struct Loops {
   static constexpr int lanes = 4 * vec_floats / static_cast<int>(sizeof(S));
   static constexpr int64_t run = 16;  // vectors that a lane adds up in S
   typedef S V __attribute__((vector_size(4 * vec_floats)));
-  typedef double Wide __attribute__((vector_size(8 * lanes)));
+  static constexpr int doubles = vec_floats / 2, parts = lanes / doubles;
+  typedef double D __attribute__((vector_size(8 * doubles)));
+  typedef S Part __attribute__((vector_size(sizeof(S) * doubles)));  // as many elements as a D has
+
+  // The accumulators of the lanes.
+  struct Wide {
+    D part[parts];
+  };
 
   [[gnu::always_inline]] static void load(V& v, const S* p) { __builtin_memcpy(&v, p, sizeof v); }
   [[gnu::always_inline]] static void widen(Wide& wide, const V& v) {
-    Op::step(wide, __builtin_convertvector(v, Wide));
+    Part part[parts];
+    __builtin_memcpy(part, &v, sizeof part);
+    TERN_UNROLL
+    for (int i = 0; i < parts; ++i) Op::step(wide.part[i], __builtin_convertvector(part[i], D));
   }
 
   // `count` rows of N vectors side by side, `stride` apart.
@@ -61,7 +71,9 @@ struct Loops {
 
   // The part of a row that fills whole vectors.
   static void vectors(const S* x, int64_t count, double& result) {
-    Wide wide = Wide{} + Op::start;
+    Wide wide;
+    TERN_UNROLL
+    for (D& part : wide.part) part = D{} + Op::start;
     for (int64_t groups; (groups = count / (4 * lanes)) > 0;) {
       groups = groups < run ? groups : run;
       V a[4];
@@ -75,9 +87,15 @@ struct Loops {
       load(v, x);
       widen(wide, v);
     }
-    double parts[lanes];
-    __builtin_memcpy(parts, &wide, sizeof parts);
-    for (const double part : parts) Op::step(result, part);
+    TERN_UNROLL
+    for (int i = 1; i < parts; ++i) Op::step(wide.part[0], wide.part[i]);
+    double rest[doubles];
+    __builtin_memcpy(rest, wide.part, sizeof rest);
+    TERN_UNROLL
+    for (int width = doubles / 2; width > 0; width /= 2) {
+      for (int i = 0; i < width; ++i) Op::step(rest[i], rest[i + width]);
+    }
+    Op::step(result, rest[0]);
   }
 
   [[gnu::noinline]] static void row(const S* x, int64_t count, double& result) {
