@@ -68,7 +68,7 @@ Tensor sub(Scalar a, const Tensor& b) { return sub(kernels::scalar_like(a, b), b
 Tensor div(Scalar a, const Tensor& b) { return div(kernels::scalar_like(a, b), b); }
 
 const Tensor& add_(const Tensor& x, const Tensor& y) {
-  check_writable("add_", x);
+  check_writable("add_", x, y);
   kernels::binary_(Add{}, x, y);
   record_in_place("add_", x, {y}, [right = Operand(y)](const Tensor& dy, Wants wants) -> Gradients {
     return {dy, wants[1] ? right.gradient(dy) : Tensor()};
@@ -77,7 +77,7 @@ const Tensor& add_(const Tensor& x, const Tensor& y) {
 }
 
 const Tensor& sub_(const Tensor& x, const Tensor& y) {
-  check_writable("sub_", x);
+  check_writable("sub_", x, y);
   kernels::binary_(Sub{}, x, y);
   record_in_place("sub_", x, {y}, [right = Operand(y)](const Tensor& dy, Wants wants) -> Gradients {
     return {dy, wants[1] ? kernels::neg(right.gradient(dy)) : Tensor()};
@@ -87,29 +87,30 @@ const Tensor& sub_(const Tensor& x, const Tensor& y) {
 
 // The former x is needed only for dy of y.
 const Tensor& mul_(const Tensor& x, const Tensor& y) {
-  check_writable("mul_", x);
+  check_writable("mul_", x, y);
   const Tensor before = is_grad_enabled() && y.requires_grad() ? kernels::clone(x) : Tensor();
   kernels::binary_(Mul{}, x, y);
   record_in_place("mul_", x, {y},
-                  [right = Operand(y), before = SavedTensor(before), y = SavedTensor(y)](
+                  [left = Operand(x), right = Operand(y), before = SavedTensor(before), y = SavedTensor(y)](
                       const Tensor& dy, Wants wants) -> Gradients {
-                    return {wants[0] ? kernels::mul(dy, y.get()) : Tensor(),
+                    return {wants[0] ? left.gradient(kernels::mul(dy, y.get())) : Tensor(),
                             wants[1] ? right.gradient(kernels::mul(dy, before.get())) : Tensor()};
                   });
   return x;
 }
 
 const Tensor& div_(const Tensor& x, const Tensor& y) {
-  check_writable("div_", x);
+  check_writable("div_", x, y);
   const Tensor before = is_grad_enabled() && y.requires_grad() ? kernels::clone(x) : Tensor();
   kernels::binary_(Div{}, x, y);
   record_in_place("div_", x, {y},
-                  [right = Operand(y), before = SavedTensor(before), y = SavedTensor(y)](
+                  [left = Operand(x), right = Operand(y), before = SavedTensor(before), y = SavedTensor(y)](
                       const Tensor& dy, Wants wants) -> Gradients {
                     const Tensor quotient = kernels::div(dy, y.get());
-                    return {quotient, wants[1] ? kernels::neg(right.gradient(kernels::mul(
-                                                     quotient, kernels::div(before.get(), y.get()))))
-                                               : Tensor()};
+                    return {left.gradient(quotient),
+                            wants[1] ? kernels::neg(right.gradient(
+                                           kernels::mul(quotient, kernels::div(before.get(), y.get()))))
+                                     : Tensor()};
                   });
   return x;
 }
@@ -118,7 +119,7 @@ const Tensor& add_(const Tensor& x, Scalar y) { return add_(x, kernels::scalar_l
 const Tensor& mul_(const Tensor& x, Scalar y) { return mul_(x, kernels::scalar_like(y, x)); }
 
 const Tensor& copy_(const Tensor& x, const Tensor& src) {
-  check_writable("copy_", x);
+  check_writable("copy_", x, src);
   kernels::copy(src, x);
   record_in_place("copy_", x, {src}, [source = Operand(src)](const Tensor& dy, Wants wants) -> Gradients {
     return {Tensor(), wants[1] ? source.gradient(dy) : Tensor()};

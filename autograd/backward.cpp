@@ -6,6 +6,7 @@
 #include <tern/kernels/fill.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace tern {
 namespace {
@@ -14,6 +15,8 @@ thread_local const char* running = "backward";
 
 // The list of nodes keeps its memory between walks, so that a steady step makes no heap call.
 thread_local std::vector<Node*> spare_list;
+
+std::atomic<uint64_t> walks = 0;
 
 // One call of backward() or grad(): the nodes that the result depends on, and where gradients of leaves go.
 class Walk {
@@ -47,6 +50,8 @@ class Walk {
   void deliver_to_leaf(const Ref<TensorImpl>& leaf, Tensor gradient);
   void leaf_use_done(const Edge& edge);
 
+  // What hooks know the walk by: unlike its address, it is never that of an earlier walk that failed.
+  const uint64_t number_ = ++walks;
   Edge root_;
   std::vector<Node*> nodes_;  // the last recorded first; kept alive by the root
   std::vector<Target> targets_;
@@ -72,7 +77,7 @@ Walk::~Walk() {
 }
 
 void Walk::visit(const Edge& edge) {
-  if (edge.leaf && edge.leaf->hooks) detail::hooks_of(*edge.leaf).expect_use(this);
+  if (edge.leaf && edge.leaf->hooks) detail::hooks_of(*edge.leaf).expect_use(number_);
   if (!edge.node) return;
   const void* nobody = nullptr;
   if (edge.node->walker.compare_exchange_strong(nobody, this, std::memory_order_acq_rel)) {
@@ -164,7 +169,7 @@ void Walk::deliver_to_leaf(const Ref<TensorImpl>& leaf, Tensor gradient) {
 
 void Walk::leaf_use_done(const Edge& edge) {
   if (edge.leaf && edge.leaf->hooks && !restricted_)
-    detail::hooks_of(*edge.leaf).use_done(this, Tensor(edge.leaf));
+    detail::hooks_of(*edge.leaf).use_done(number_, Tensor(edge.leaf));
 }
 
 class RunningGuard {

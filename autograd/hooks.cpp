@@ -17,14 +17,14 @@ void LeafHooks::remove(int64_t id) {
   std::erase_if(hooks_, [id](const auto& entry) { return entry.first == id; });
 }
 
-void LeafHooks::expect_use(const void* walk) {
+void LeafHooks::expect_use(uint64_t walk) {
   if (std::exchange(walk_, walk) != walk) uses_left_ = 0;
   ++uses_left_;
 }
 
-void LeafHooks::use_done(const void* walk, const Tensor& leaf) {
+void LeafHooks::use_done(uint64_t walk, const Tensor& leaf) {
   if (walk_ != walk || --uses_left_ > 0) return;
-  walk_ = nullptr;
+  walk_ = 0;
   if (!leaf.grad().defined()) return;
   for (size_t i = 0; i < hooks_.size(); ++i) hooks_[i].second(leaf);
 }

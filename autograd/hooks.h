@@ -3,6 +3,7 @@
 
 #include <tern/core/tensor.h>
 
+#include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -15,14 +16,14 @@ class LeafHooks : public RefCounted {
   int64_t add(std::function<void(const Tensor&)> hook);
   void remove(int64_t id);
   /// The walk has found a use of the leaf.
-  void expect_use(const void* walk);
+  void expect_use(uint64_t walk);
   /// A use has been dealt with; after the last one the hooks are called if there is a gradient.
-  void use_done(const void* walk, const Tensor& leaf);
+  void use_done(uint64_t walk, const Tensor& leaf);
 
  private:
   std::vector<std::pair<int64_t, std::function<void(const Tensor&)>>> hooks_;
   int64_t next_id_ = 0;
-  const void* walk_ = nullptr;
+  uint64_t walk_ = 0;
   int64_t uses_left_ = 0;
 };
 

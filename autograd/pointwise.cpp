@@ -61,7 +61,7 @@ bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool e
   for (int64_t i = 0; i < left.numel(); ++i) {
     const bool both_nan = equal_nan && std::isnan(x[i]) && std::isnan(y[i]);
     const bool close =
-        x[i] == y[i] || (std::isfinite(x[i]) && std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i]));
+        x[i] == y[i] || (std::isfinite(x[i] - y[i]) && std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i]));
     if (!close && !both_nan) return false;
   }
   return true;

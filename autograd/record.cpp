@@ -27,10 +27,17 @@ void check_recordable(const char* operation, const Tensor& output) {
 
 }  // namespace detail
 
-void check_writable(const char* operation, const Tensor& x) {
+void check_writable(const char* operation, const Tensor& x, const Tensor& source) {
   check(!x.layout().overlaps_itself(), operation, ": shape ", x.shape(), " with strides ", x.strides(),
         " is an expanded view, several of its elements share one place; clone() it first");
-  if (!is_grad_enabled() || !x.requires_grad()) return;
+  if (!is_grad_enabled()) return;
+  if (!x.requires_grad()) {
+    check(!source.defined() || !source.requires_grad() || x.storage()->references() == 1, operation,
+          ": a source that requires a gradient cannot be written into memory that another tensor shares (a "
+          "view, or what it is a view of), which would not learn of the gradient; clone() it first, or use "
+          "cat()");
+    return;
+  }
   check(!x.is_leaf(), operation,
         ": a leaf that requires a gradient cannot be changed in place while recording");
   check(!static_cast<Node*>(x.impl()->origin.get())->is_view && !x.impl()->has_views, operation,

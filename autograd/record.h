@@ -105,10 +105,11 @@ Tensor record_view(const char* operation, Tensor output, const Tensor& base, Clo
   return output;
 }
 
-/// Throws Error when `x` must not be written in place by `operation`: an expanded view (its elements share
-/// memory), and while recording a leaf that requires a gradient, a recorded view, or a tensor that has
-/// recorded views.
-void check_writable(const char* operation, const Tensor& x);
+/// Throws Error when `x` must not be written in place by `operation`, which reads `source` (or nothing): an
+/// expanded view (its elements share memory), and while recording a leaf that requires a gradient, a recorded
+/// view, a tensor that has recorded views, and a tensor whose memory others share (a view or its base) when
+/// the source brings a gradient that they would not learn of.
+void check_writable(const char* operation, const Tensor& x, const Tensor& source = {});
 
 /// Notes that `operation` has just changed `x` in place from its former value and `others`: counts the change
 /// and, like record(), keeps the gradient. The closure returns the gradient of x's former value first.

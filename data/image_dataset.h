@@ -22,7 +22,7 @@ class ImageDataset {
   ImageDataset(Tensor images, Tensor labels, Compose transform = {}, std::vector<std::string> classes = {});
 
   int64_t size() const { return labels_.numel(); }
-  /// An image as the transforms leave it ([C, H, W], strides of channels-last) and its label. Throws Error
+  /// An image [C, H, W] as the transforms leave it, and its label. Throws Error
   /// for an index outside.
   Example get(int64_t index, PhiloxStream& random) const;
   /// The batch's images [N, C, H, W], channels-last, and labels [N]: the values that get() gives.

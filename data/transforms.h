@@ -110,7 +110,7 @@ class RandomHorizontalFlip {
 /// One step of a chain: one of the above, or any function from an image to an image, with or without a
 /// stream:
 ///   [](const Tensor& image) { … }      [](const Tensor& image, PhiloxStream& random) { … }
-/// Images come with the strides of channels-last.
+/// An image's strides are those of its source or of channels-last: a function must honour them.
 class Transform {
  public:
   struct Placing {

@@ -27,7 +27,7 @@ void compute(const SparseSum& sum) {
     TERN_UNROLL
     for (int u = 0; u < U; ++u) add_entry<T>(entry[u], sum.base, acc[u]);
   }
-  for (; entry != end; ++entry) add_entry<T>(*entry, sum.base, acc[0]);
+  for (; U > 1 && entry != end; ++entry) add_entry<T>(*entry, sum.base, acc[0]);
   TERN_UNROLL
   for (int u = 1; u < U; ++u) {
     TERN_UNROLL
@@ -55,6 +55,13 @@ SparseFunction pick(int64_t vectors) {
 }
 
 }  // namespace
+
+void live_values(const float* __restrict dy, const float* __restrict y, int64_t count,
+                 float* __restrict values, float* __restrict sums) {
+  for (int64_t i = 0; i < count; ++i) values[i] = dy[i];
+  for (int64_t i = 0; y && i < count; ++i) values[i] = y[i] > 0 ? dy[i] : 0.0f;
+  for (int64_t i = 0; sums && i < count; ++i) sums[i] += values[i];
+}
 
 SparseFunction sparse_sum(int64_t vectors) { return pick(vectors); }
 

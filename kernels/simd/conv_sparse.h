@@ -29,6 +29,9 @@ using SparseFunction = void (*)(const SparseSum&);
 /// The kernel for floats in (vectors - 1, vectors] * vec_floats, 1 <= vectors <= max_sparse_vectors.
 SparseFunction sparse_sum(int64_t vectors);
 
+/// values = dy where y (unless null) is positive, else 0; also added to `sums` unless that is null.
+void live_values(const float* dy, const float* y, int64_t count, float* values, float* sums);
+
 /// A run of kw * ic floats is cut into tiles of this many vectors, the last one maybe smaller.
 constexpr int64_t sparse_tile_vectors(int64_t run) {
   const int64_t vectors = (run + vec_floats - 1) / vec_floats;
@@ -37,7 +40,9 @@ constexpr int64_t sparse_tile_vectors(int64_t run) {
 }
 
 /// Whether sums of runs are worth it: short ones waste lanes, and expanding is faster.
-constexpr bool sparse_gradient(const ConvShape& s) { return s.pool && s.kw * s.ic >= 4 * vec_floats; }
+constexpr bool sparse_gradient(const ConvShape& s) {
+  return s.pool && s.kw * s.ic >= 4 * vec_floats && s.oc < 65536;
+}
 
 /// The sparse versions of the functions of the same names without `sparse_`.
 int64_t sparse_backward_data_packed(const ConvShape& s);

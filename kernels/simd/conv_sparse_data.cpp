@@ -33,21 +33,25 @@ Plan plan(const ConvShape& s) {
 struct Lists {
   SparseEntry* entries;
   int32_t* counts;
+  float* values;  // scratch for one pixel
 };
 
 void fill_lists(const ConvShape& s, const Plan& p, const ConvOutputGradient& g, int64_t row,
                 const Lists& lists) {
   for (int64_t q = 0; q < p.pooled_w; ++q) {
     const int64_t at = (row * p.pooled_w + q) * s.oc;
+    live_values(g.dy + at, g.y ? g.y + at : nullptr, s.oc, lists.values, nullptr);
     SparseEntry* const entries = lists.entries + q * 4 * s.oc;
-    int64_t counts[4] = {0, s.oc, 2 * s.oc, 3 * s.oc};
+    uint64_t counts = 0;  // four of 16 bits: as variables in memory they would wait for each other
     for (int64_t o = 0; o < s.oc; ++o) {
-      const float value = g.y == nullptr || g.y[at + o] > 0 ? g.dy[at + o] : 0.0f;
-      int64_t& count = counts[g.argmax[at + o]];
-      entries[count] = {value, static_cast<int32_t>(o * p.tile)};
-      count += !(value == 0.0f);
+      const float value = lists.values[o];
+      const int64_t place = g.argmax[at + o];
+      const int64_t shift = 16 * place;
+      entries[place * s.oc + static_cast<int64_t>(counts >> shift & 0xffff)] = {
+          value, static_cast<int32_t>(o * p.tile)};
+      counts += static_cast<uint64_t>(!(value == 0.0f)) << shift;
     }
-    for (int k = 0; k < 4; ++k) lists.counts[q * 4 + k] = static_cast<int32_t>(counts[k] - k * s.oc);
+    for (int k = 0; k < 4; ++k) lists.counts[q * 4 + k] = static_cast<int32_t>(counts >> (16 * k) & 0xffff);
   }
 }
 
@@ -102,12 +106,16 @@ int64_t strip_floats(const ConvShape& s, const Plan& p) {
 
 int64_t entry_floats(const ConvShape& s, const Plan& p) { return round_up(p.pooled_w * 4 * s.oc * 2, 16); }
 
+int64_t count_floats(const Plan& p) { return round_up(p.pooled_w * 4, 16); }
+
 void item(const ConvBackwardData& args, const Plan& p, int64_t number, float* scratch) {
   const ConvShape& s = args.shape;
   const int64_t image = number / p.blocks, first = number % p.blocks * p.item_rows;
   const int64_t rows = s.h - first < p.item_rows ? s.h - first : p.item_rows;
-  const Lists lists = {reinterpret_cast<SparseEntry*>(scratch + strip_floats(s, p)),
-                       reinterpret_cast<int32_t*>(scratch + strip_floats(s, p) + entry_floats(s, p))};
+  float* const entries = scratch + strip_floats(s, p);
+  float* const counts = entries + entry_floats(s, p);
+  const Lists lists = {reinterpret_cast<SparseEntry*>(entries), reinterpret_cast<int32_t*>(counts),
+                       counts + count_floats(p)};
   __builtin_memset(scratch, 0, static_cast<size_t>(rows * p.strip_cols * s.ic) * sizeof(float));
   for (int64_t row = 0; row < p.pooled_h; ++row) {
     const int64_t top = row * 2 * s.stride_h - s.pad_h, bottom = top + s.stride_h + s.kh;
@@ -145,7 +153,7 @@ int64_t sparse_backward_data_items(const ConvShape& s) { return s.n * plan(s).bl
 
 int64_t sparse_backward_data_scratch(const ConvShape& s) {
   const Plan p = plan(s);
-  return strip_floats(s, p) + entry_floats(s, p) + round_up(p.pooled_w * 4, 16);
+  return strip_floats(s, p) + entry_floats(s, p) + count_floats(p) + s.oc;
 }
 
 void sparse_backward_data(const ConvBackwardData& args, int64_t begin, int64_t end, float* scratch) {

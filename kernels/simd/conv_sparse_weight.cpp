@@ -11,6 +11,7 @@ namespace {
 struct Lists {
   SparseEntry* entries;  // [oc_slice][pooled pixels of a unit]
   int32_t* counts;       // [oc_slice]
+  float* values;         // [oc_slice], scratch for one pixel
 };
 
 int64_t unit_pixels(const ConvShape& s, const WeightPlan& p) { return p.images * (p.rows / 2) * (s.ow / 2); }
@@ -26,15 +27,14 @@ void append_pixel(const ConvBackwardWeight& args, const WeightPlan& p, const Wei
   const int64_t right = s.stride_w * p.pitch, down = s.stride_h * p.strip_cols * p.pitch;
   const int64_t places[4] = {offset, offset + right, offset + down, offset + down + right};
   const int64_t room = unit_pixels(s, p), first = at * s.oc + slice.o;
-  const float* const dy = args.gradient.dy + first;
   const float* const y = args.gradient.y ? args.gradient.y + first : nullptr;
   const uint8_t* const argmax = args.gradient.argmax + first;
+  live_values(args.gradient.dy + first, y, slice.oc, lists.values, db);
   for (int64_t o = 0; o < slice.oc; ++o) {
-    const float value = y == nullptr || y[o] > 0 ? dy[o] : 0.0f;
+    const float value = lists.values[o];
     const int32_t count = lists.counts[o];
     lists.entries[o * room + count] = {value, static_cast<int32_t>(places[argmax[o]])};
     lists.counts[o] = count + !(value == 0.0f);
-    if (db) db[o] += value;
   }
 }
 
@@ -57,14 +57,15 @@ void fill_lists(const ConvBackwardWeight& args, const WeightPlan& p, const Weigh
 }  // namespace
 
 int64_t sparse_unit_scratch(const ConvShape& s, const WeightPlan& p) {
-  return entry_floats(s, p) + round_up(p.oc_slice, 16);
+  return entry_floats(s, p) + 2 * round_up(p.oc_slice, 16);
 }
 
 void add_sparse_unit(const ConvBackwardWeight& args, const WeightPlan& p, const WeightSlice& slice,
                      const WeightUnit& unit, const float* x, float* scratch, float* dw, float* db) {
   const ConvShape& s = args.shape;
-  const Lists lists = {reinterpret_cast<SparseEntry*>(scratch),
-                       reinterpret_cast<int32_t*>(scratch + entry_floats(s, p))};
+  float* const counts = scratch + entry_floats(s, p);
+  const Lists lists = {reinterpret_cast<SparseEntry*>(scratch), reinterpret_cast<int32_t*>(counts),
+                       counts + round_up(p.oc_slice, 16)};
   fill_lists(args, p, slice, unit, lists, db);
   const int64_t room = unit_pixels(s, p);
   const int64_t tile = sparse_tile_vectors(p.run) * vec_floats;

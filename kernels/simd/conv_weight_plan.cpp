@@ -48,7 +48,7 @@ void cut_pixels(const ConvShape& s, WeightPlan& p) {
 }  // namespace
 
 WeightPlan weight_plan(const ConvShape& s) {
-  constexpr int64_t wanted_items = 128, most_floats = 4 << 20;
+  constexpr int64_t wanted_items = 64, most_floats = 1 << 20;
   WeightPlan p = {};
   p.sparse = sparse_gradient(s);
   p.out_rows = s.pool ? s.oh / 2 * 2 : s.oh;

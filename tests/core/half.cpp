@@ -128,15 +128,15 @@ TEST_CASE("the edges of binary16 round as IEEE 754 wants") {
   CHECK(Half(0x1p-25f).bits == 0);
   CHECK(Half(0x1.000002p-25f).bits == 1);
   CHECK(Half(-0x1p-149f).bits == 0x8000);
-  CHECK(Half(0x1.ffcp-15f).bits == 0x0400 - 1 + 1);
+  CHECK(Half(0x1.ffcp-15f).bits == 0x0400);
 }
 
 TEST_CASE("NaN stays NaN whatever its payload") {
   for (const uint32_t bits : {0x7f800001u, 0x7fc00000u, 0x7fffffffu, 0xff800001u, 0xffffffffu, 0x7f80ffffu}) {
     CHECK(std::isnan(static_cast<float>(Half(from_bits(bits)))));
     CHECK(std::isnan(static_cast<float>(BFloat16(from_bits(bits)))));
-    CHECK(BFloat16(from_bits(bits)).bits >> 15 == bits >> 31);
-    CHECK(Half(from_bits(bits)).bits >> 15 == bits >> 31);
+    CHECK_EQ(BFloat16(from_bits(bits)).bits >> 15, bits >> 31);
+    CHECK_EQ(Half(from_bits(bits)).bits >> 15, bits >> 31);
   }
   CHECK(!(Half(NAN) == Half(NAN)));
   CHECK(Half(0.f) == Half(-0.f));

@@ -1,0 +1,152 @@
+#include <tern/autograd/functional.h>
+#include <tern/autograd/operators.h>
+#include <tern/autograd/reductions.h>
+#include <tern/autograd/views.h>
+#include <tern/tests/support/golden.h>
+#include <tern/tests/support/layouts.h>
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+using namespace tern;
+using namespace tern::tests;
+
+namespace {
+
+using Tensors = std::vector<Tensor>;
+using Table = std::map<std::string, GoldenOperation>;
+
+template <class Function>
+GoldenOperation unary(Function function) {
+  return [function](const Tensors& x, const Parameters&) -> Tensors { return {function(x[0])}; };
+}
+
+template <class Function>
+GoldenOperation binary(Function function) {
+  return [function](const Tensors& x, const Parameters&) -> Tensors { return {function(x[0], x[1])}; };
+}
+
+Shape dims_of(const Parameters& p) { return p.has("dims") ? Shape(p.list("dims")) : Shape{}; }
+
+Size2 size2(const Parameters& p, const char* name) { return {p.list(name)[0], p.list(name)[1]}; }
+
+Tensors golden_max(const Tensors& x, const Parameters& p) {
+  if (!p.has("dims")) return {max(x[0])};
+  const ValuesAndIndices chosen = max(x[0], p.list("dims")[0], p.flag("keepdim"));
+  return {chosen.values, chosen.indices};
+}
+
+Tensors golden_argmax(const Tensors& x, const Parameters& p) {
+  if (!p.has("dims")) return {argmax(x[0])};
+  return {argmax(x[0], p.list("dims")[0], p.flag("keepdim"))};
+}
+
+Tensors golden_cross_entropy(const Tensors& x, const Parameters& p) {
+  const std::map<std::string, Reduction> reductions{
+      {"none", Reduction::none}, {"mean", Reduction::mean}, {"sum", Reduction::sum}};
+  CrossEntropyOptions options;
+  if (x.size() > 2) options.weight = x[2];
+  options.ignore_index = static_cast<int64_t>(p.number("ignore_index"));
+  options.label_smoothing = p.number("label_smoothing");
+  options.reduction = reductions.at(p.text("reduction"));
+  return {cross_entropy(x[0], x[1], options)};
+}
+
+Tensors golden_conv2d(const Tensors& x, const Parameters& p) {
+  const Conv2dOptions options{size2(p, "stride"), size2(p, "padding"), size2(p, "dilation"),
+                              static_cast<int64_t>(p.number("groups"))};
+  return {conv2d(x[0], x[1], x.size() > 2 ? x[2] : Tensor(), options)};
+}
+
+Tensors golden_max_pool2d(const Tensors& x, const Parameters& p) {
+  return {max_pool2d(x[0], size2(p, "kernel"),
+                     {size2(p, "stride"), size2(p, "padding"), size2(p, "dilation"), p.flag("ceil_mode")})};
+}
+
+int64_t dim_of(const Parameters& p) { return static_cast<int64_t>(p.number("dim")); }
+
+using T = const Tensor&;
+const Table operations{
+    {"add", binary([](T a, T b) { return a + b; })},
+    {"sub", binary([](T a, T b) { return a - b; })},
+    {"mul", binary([](T a, T b) { return a * b; })},
+    {"div", binary([](T a, T b) { return a / b; })},
+    {"eq", binary([](T a, T b) { return a == b; })},
+    {"ne", binary([](T a, T b) { return a != b; })},
+    {"lt", binary([](T a, T b) { return a < b; })},
+    {"le", binary([](T a, T b) { return a <= b; })},
+    {"gt", binary([](T a, T b) { return a > b; })},
+    {"ge", binary([](T a, T b) { return a >= b; })},
+    {"neg", unary([](T x) { return -x; })},
+    {"exp", unary([](T x) { return exp(x); })},
+    {"log", unary([](T x) { return log(x); })},
+    {"sqrt", unary([](T x) { return sqrt(x); })},
+    {"tanh", unary([](T x) { return tanh(x); })},
+    {"relu", unary([](T x) { return relu(x); })},
+    {"matmul", binary([](T a, T b) { return matmul(a, b); })},
+    {"linear",
+     [](const Tensors& x, const Parameters& p) -> Tensors {
+       return {linear(x[0], x[1], p.flag("bias") ? x[2] : Tensor())};
+     }},
+    {"sum",
+     [](const Tensors& x, const Parameters& p) -> Tensors {
+       return {sum(x[0], dims_of(p), p.flag("keepdim"))};
+     }},
+    {"mean",
+     [](const Tensors& x, const Parameters& p) -> Tensors {
+       return {mean(x[0], dims_of(p), p.flag("keepdim"))};
+     }},
+    {"max", golden_max},
+    {"argmax", golden_argmax},
+    {"conv2d", golden_conv2d},
+    {"max_pool2d", golden_max_pool2d},
+    {"softmax", [](const Tensors& x, const Parameters& p) -> Tensors { return {softmax(x[0], dim_of(p))}; }},
+    {"log_softmax",
+     [](const Tensors& x, const Parameters& p) -> Tensors { return {log_softmax(x[0], dim_of(p))}; }},
+    {"cross_entropy", golden_cross_entropy},
+    {"cat", [](const Tensors& x, const Parameters& p) -> Tensors { return {cat(x, dim_of(p))}; }},
+    {"index_select",
+     [](const Tensors& x, const Parameters& p) -> Tensors { return {index_select(x[0], dim_of(p), x[1])}; }},
+};
+
+DType dtype_named(const std::string& text) {
+  for (const DType dtype : {float32, float64, float16, bfloat16, int64, int32, uint8, boolean}) {
+    if (text == name(dtype)) return dtype;
+  }
+  throw Error("no dtype is named " + text);
+}
+
+}  // namespace
+
+TEST_CASE("every golden case of every operation is met, value and gradients") {
+  Golden golden;
+  std::set<std::string> seen;
+  std::string problems;
+  for (const auto& [op, cases] : golden.operations()) {
+    for (const auto& [one, content] : cases) {
+      if (content.is_optimizer()) continue;
+      seen.insert(op);
+      const auto operation = operations.find(op);
+      const std::string problem =
+          operation == operations.end() ? " not tested" : golden_problem(content, operation->second);
+      if (!problem.empty()) problems += op + "/" + one + ":" + problem + "\n";
+    }
+  }
+  CHECK(problems == "");
+  CHECK(seen.size() == operations.size());
+}
+
+TEST_CASE("two dtypes meet as in PyTorch") {
+  Golden golden;
+  const auto table = Parameters(golden.metadata().at("promotion")).texts();
+  CHECK(table.size() == 64);
+  std::string problems;
+  for (const auto& [pair, expected] : table) {
+    const DType a = dtype_named(pair.substr(0, pair.find('+'))),
+                b = dtype_named(pair.substr(pair.find('+') + 1));
+    const DType got = add(scattered({2}, 0, 2, a), scattered({2}, 0, 2, b)).dtype();
+    if (got != dtype_named(expected)) problems += pair + " gave " + std::string(name(got)) + "\n";
+  }
+  CHECK(problems == "");
+}

@@ -1,0 +1,158 @@
+#include <tern/autograd/backward.h>
+#include <tern/autograd/convert.h>
+#include <tern/autograd/functional.h>
+#include <tern/autograd/operators.h>
+#include <tern/autograd/record.h>
+#include <tern/autograd/reductions.h>
+#include <tern/autograd/views.h>
+#include <tern/kernels/creation.h>
+#include <tern/optim/sgd.h>
+#include <tern/tests/support/layouts.h>
+
+#include <doctest/doctest.h>
+
+using namespace tern;
+using namespace tern::tests;
+
+namespace {
+Tensor leaf(const Shape& shape, double low = -2, double high = 2) {
+  return scattered(shape, low, high).requires_grad_();
+}
+}  // namespace
+
+TEST_CASE("a saved tensor that was changed in place is refused, naming operation, shape and versions") {
+  const Tensor x = tensor_of({1, 2}, {1, 2}), w = tensor_of({3, 4}, {2, 1}).requires_grad_();
+  const std::string expected =
+      "matmul: a tensor of shape [1, 2] that backward needs was changed in place: it is at version 1, "
+      "backward "
+      "needs version 0";
+  const Tensor direct = matmul(x, w);
+  x += 1;
+  CHECK(fails_with(expected, [&] { backward(direct); }));
+  const Tensor again = matmul(x, w);
+  select(x, 1, 0) += 1;
+  CHECK(fails_with("it is at version 2, backward needs version 1", [&] { backward(again); }));
+  CHECK_FALSE(w.grad().defined());
+  const Tensor untouched = matmul(x, w);
+  backward(untouched);
+  CHECK(values_of(w.grad()) == std::vector<double>{3, 3});
+}
+
+TEST_CASE("a parameter that an optimizer or load changed before backward is refused") {
+  const Tensor w = leaf({3}), x = leaf({3});
+  const Tensor y = sum(w * x);
+  w.set_grad(ones({3}, float64));
+  optim::SGD({w}, {.lr = 0.1}).step();
+  CHECK(fails_with("mul: a tensor of shape [3] that backward needs was changed in place",
+                   [&] { backward(y); }));
+}
+
+TEST_CASE("a result that was changed in place is refused where its operation kept it") {
+  const Tensor x = leaf({3});
+  const Tensor y = exp(x);
+  y += 1;
+  CHECK(fails_with("exp: a tensor of shape [3]", [&] { backward(sum(y)); }));
+  const Tensor z = x + 1;
+  z *= 3;
+  backward(sum(z));
+  CHECK(values_of(x.grad()) == std::vector<double>{3, 3, 3});
+}
+
+TEST_CASE("a write through data() counts when it is told") {
+  const Tensor x = leaf({3});
+  const Tensor y = sum(x * x);
+  x.data<double>()[0] = 5;
+  x.bump_version();
+  CHECK(fails_with("mul: a tensor of shape [3]", [&] { backward(y); }));
+}
+
+TEST_CASE("leaves that require a gradient are changed in place only while nothing is recorded") {
+  const Tensor x = leaf({3});
+  const std::vector<std::pair<const char*, std::function<void()>>> changes{
+      {"add_", [&] { x += 1; }},         {"add_", [&] { x += leaf({3}); }},
+      {"sub_", [&] { x -= leaf({3}); }}, {"mul_", [&] { x *= 2; }},
+      {"div_", [&] { x /= leaf({3}); }}, {"copy_", [&] { copy_(x, leaf({3})); }},
+      {"fill_", [&] { fill_(x, 1); }},   {"fill_", [&] { zero_(x); }}};
+  for (const auto& [name, change] : changes) {
+    CHECK(fails_with(std::string(name) + ": a leaf that requires a gradient", change));
+    const uint64_t version = x.version();
+    const NoGradGuard no_grad;
+    CHECK(message_of(change) == "no error");
+    CHECK(x.version() > version);
+  }
+}
+
+TEST_CASE("recorded views and what has them are not changed in place") {
+  const Tensor x = leaf({2, 3});
+  const Tensor y = x * 2, part = select(y, 0, 0);
+  CHECK(fails_with("add_: a recorded tensor with views (or a view of one)", [&] { y += 1; }));
+  CHECK(fails_with("mul_: a recorded tensor with views (or a view of one)", [&] { part *= 2; }));
+  const Tensor own = clone(part);
+  own += 1;
+  backward(sum(own));
+  CHECK(values_of(x.grad()) == std::vector<double>{2, 2, 2, 0, 0, 0});
+}
+
+TEST_CASE("an expanded view is never written to") {
+  const Tensor x = expand(ones({1, 1}, float64), {4, 5});
+  const std::vector<std::function<void()>> changes{
+      [&] { x += 1; },      [&] { x -= ones({4, 5}, float64); }, [&] { x *= 2; },
+      [&] { fill_(x, 2); }, [&] { x /= ones({}, float64); },     [&] { copy_(x, ones({4, 5}, float64)); },
+      [&] { zero_(x); }};
+  for (const auto& change : changes) {
+    CHECK(fails_with("clone() it first", change));
+    const NoGradGuard no_grad;
+    CHECK(fails_with("clone() it first", change));
+  }
+  CHECK(values_of(x) == std::vector<double>(20, 1));
+}
+
+TEST_CASE("writes in place keep the dtype, and the gradient's dtypes fit") {
+  const Tensor x = leaf({3}), w = scattered({3}, 1, 2, float32).requires_grad_();
+  const Tensor y = to(x, float32) * 1;
+  y *= to(w, float64);
+  y /= to(w, float64) * 2.0;
+  y += to(w, float64);
+  y -= to(w, float64) * 3.0;
+  CHECK(y.dtype() == float32);
+  backward(sum(y));
+  CHECK(x.grad().dtype() == float64);
+  CHECK(w.grad().dtype() == float32);
+  CHECK(distance(x.grad(), full({3}, 0.5, float64)) <= 1e-6);
+  CHECK(distance(w.grad(), full({3}, -2)) <= 1e-5);
+}
+
+TEST_CASE("a tensor without gradients takes one on by a write") {
+  const Tensor w = leaf({3});
+  const Tensor x = zeros({3}, float64);
+  x += w;
+  x += w * 2;
+  CHECK((x.requires_grad() && !x.is_leaf()));
+  backward(sum(x));
+  CHECK(values_of(w.grad()) == std::vector<double>{3, 3, 3});
+  const Tensor covered = clone(w);
+  fill_(covered, 7);
+  const Tensor y = leaf({3});
+  copy_(covered, y);
+  w.set_grad(Tensor());
+  backward(sum(covered));
+  CHECK_FALSE(w.grad().defined());
+  CHECK(values_of(y.grad()) == std::vector<double>{1, 1, 1});
+}
+
+TEST_CASE("gradients are never lost in a view of a tensor without gradients") {
+  const Tensor w = leaf({3});
+  const Tensor table = zeros({2, 3}, float64);
+  const std::string text = message_of([&] {
+    copy_(select(table, 0, 1), w);
+    backward(sum(table));
+  });
+  const bool right = text == "no error" && w.grad().defined();
+  CHECK((right || text.find("copy_: ") == 0));
+  const Tensor base = zeros({3}, float64), view_of_it = view(base, {3, 1});
+  const std::string other = message_of([&] {
+    base += w;
+    backward(sum(view_of_it));
+  });
+  CHECK((other == "no error" || other.find("add_: ") == 0));
+}
