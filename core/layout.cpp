@@ -13,8 +13,10 @@ Shape dims_by_stride(const Layout& layout) {
   for (int i = 0; i < layout.dim(); ++i) {
     if (layout.shape[i] != 1) dims.push_back(i);
   }
-  std::stable_sort(dims.begin(), dims.end(),
-                   [&](int64_t a, int64_t b) { return layout.strides[a] > layout.strides[b]; });
+  // Stable without std::stable_sort, which asks the heap for memory each time.
+  std::sort(dims.begin(), dims.end(), [&](int64_t a, int64_t b) {
+    return std::pair(layout.strides[b], a) < std::pair(layout.strides[a], b);
+  });
   return dims;
 }
 
