@@ -130,6 +130,7 @@ std::string Cache::out_of_memory(size_t bytes, Device device) const {
 // Never destroyed: tensors of static lifetime are freed after main().
 Cache& cache_of(Device device) {
   static auto* caches = new std::array<Cache, 64>;
+  check_device(device);
   check(device.is_cpu(), "allocate: this build has no memory on ", device);
   return (*caches)[static_cast<size_t>(device.index)];
 }

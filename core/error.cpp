@@ -1,12 +1,20 @@
 #include <tern/core/error.h>
 
 #include <cstring>
+#include <string_view>
 
 namespace tern::detail {
+namespace {
+
+// How the build names the project's folder; not "../" alone when the build folder lies elsewhere.
+constexpr std::string_view self = __FILE__, root = self.substr(0, self.rfind("core/error.cpp"));
+
+}  // namespace
 
 std::string with_place(const std::string& message, const char* file, int line) {
   // A build names its sources relative to the build folder; what follows the last "../" or "tern/" is ours.
   std::string place = file;
+  if (place.starts_with(root)) place = place.substr(root.size());
   for (const char* marker : {"../", "include/tern/"}) {
     const size_t at = place.rfind(marker);
     if (at != std::string::npos) place = place.substr(at + std::strlen(marker));

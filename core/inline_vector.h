@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <utility>
@@ -18,17 +19,18 @@ namespace tern {
 template <class T, size_t N>
 class InlineVector {
  public:
-  InlineVector() = default;
-  InlineVector(std::initializer_list<T> values) { append(values.begin(), values.end()); }
-  InlineVector(size_t count, const T& value) {
+  InlineVector() {}  // a defaulted one would have the others below fill inline_ with zeros
+  // Each starts as an empty vector, which is then destroyed should copying an element throw.
+  InlineVector(std::initializer_list<T> values) : InlineVector() { append(values.begin(), values.end()); }
+  InlineVector(size_t count, const T& value) : InlineVector() {
     reserve(count);
     while (size_ < count) push_back(value);
   }
-  template <class Iterator>
-  InlineVector(Iterator first, Iterator last) {
+  template <std::forward_iterator Iterator>
+  InlineVector(Iterator first, Iterator last) : InlineVector() {
     append(first, last);
   }
-  InlineVector(const InlineVector& other) { append(other.begin(), other.end()); }
+  InlineVector(const InlineVector& other) : InlineVector() { append(other.begin(), other.end()); }
   InlineVector(InlineVector&& other) noexcept { take(other); }
   ~InlineVector() { reset(); }
   InlineVector& operator=(const InlineVector& other) {

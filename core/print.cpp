@@ -110,7 +110,7 @@ class Writer {
     const auto indent = prefix.size() + static_cast<size_t>(dim) + 1;
     if (dim == shape_.dim() - 1) return write_row(indent);
     const auto newlines = static_cast<size_t>(shape_.dim() - dim - 1);
-    const std::string separator = "," + std::string(newlines, '\n') + std::string(indent, ' ');
+    const std::string separator = ',' + std::string(newlines, '\n') + std::string(indent, ' ');
     bool first = true;
     const auto separate = [&] { text_ += std::exchange(first, false) ? "" : separator; };
     text_ += '[';

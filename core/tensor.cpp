@@ -1,12 +1,30 @@
 #include <tern/core/tensor.h>
 
 namespace tern {
+namespace {
+
+// Nothing that the layout leads to lies outside `capacity` elements. Places beyond 64 bits are outside too.
+bool lies_within(const Layout& layout, int64_t capacity) {
+  if (layout.strides.dim() != layout.dim() || layout.offset < 0 || layout.offset > capacity) return false;
+  if (layout.numel() == 0) return true;
+  int64_t last = layout.offset, reach = 0;
+  for (int i = 0; i < layout.dim(); ++i) {
+    if (layout.shape[i] == 1) continue;
+    if (layout.strides[i] < 0 || __builtin_mul_overflow(layout.strides[i], layout.shape[i] - 1, &reach) ||
+        __builtin_add_overflow(last, reach, &last)) {
+      return false;
+    }
+  }
+  return last < capacity;
+}
+
+}  // namespace
 
 Tensor::Tensor(Ref<Storage> storage, const Layout& layout, DType dtype) {
+  check(storage, "tensor: there is no storage");
   const auto capacity = static_cast<int64_t>(storage->bytes() / size_of(dtype));
-  check(layout.offset >= 0 && layout.end() <= capacity, "tensor: shape ", layout.shape, " with strides ",
-        layout.strides, " and offset ", layout.offset, " reaches outside a storage of ", capacity,
-        " elements");
+  check(lies_within(layout, capacity), "tensor: shape ", layout.shape, " with strides ", layout.strides,
+        " and offset ", layout.offset, " reaches outside a storage of ", capacity, " elements");
   impl_ = make_ref<TensorImpl>(std::move(storage), layout, dtype);
 }
 
@@ -73,6 +91,8 @@ Tensor Tensor::with_layout(const Layout& layout) const {
 
 void Tensor::set_data(const Tensor& other) const {
   check(is_leaf(), "set_data: the tensor is the result of an operation that backward will visit");
+  check(!requires_grad() || is_floating_point(other.dtype()),
+        "set_data: only floating-point tensors have gradients, the new data are ", other.dtype());
   get().storage = other.get().storage;
   get().layout = other.get().layout;
   get().dtype = other.get().dtype;
@@ -104,8 +124,11 @@ Tensor empty_strided(const Shape& shape, const Strides& strides, DType dtype, De
   int64_t bytes = 0;
   check(!__builtin_mul_overflow(shape.numel(), static_cast<int64_t>(size_of(dtype)), &bytes), "empty: shape ",
         shape, " of ", dtype, " has more than 2^63 - 1 bytes");
+  const Layout layout(shape, strides);
+  check(lies_within(layout, layout.numel()), "empty: strides ", strides, " reach outside the ",
+        layout.numel(), " elements of shape ", shape);
   auto storage = make_ref<Storage>(static_cast<size_t>(bytes), device);
-  return Tensor(make_ref<TensorImpl>(std::move(storage), Layout(shape, strides), dtype));
+  return Tensor(make_ref<TensorImpl>(std::move(storage), layout, dtype));
 }
 
 Tensor empty(const Shape& shape, DType dtype, Device device, MemoryFormat format) {

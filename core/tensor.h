@@ -62,7 +62,8 @@ class Tensor {
   /// bounds.
   Tensor with_layout(const Layout& layout) const;
   /// Makes this handle's array be `other`'s: values, layout and dtype. All handles to it, its gradient and
-  /// hooks stay. Throws Error when this tensor is the result of a recorded operation.
+  /// hooks stay. Throws Error when this tensor is the result of a recorded operation, and for integers while
+  /// it asks for a gradient.
   void set_data(const Tensor& other) const;
 
   bool requires_grad() const;

@@ -11,6 +11,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,25 +37,30 @@ void pause() {
 constexpr int spins = 4000;
 
 struct Job {
-  int64_t count = 0, block = 0;
+  int64_t count = 0, block = 0, blocks = 0;
   detail::BlockFunction call = nullptr;
   void* body = nullptr;
 };
 
+// Blocks are counted, not elements, and ends come from what is left: no sum leaves 64 bits near their end.
+void call_block(const Job& job, int64_t number) {
+  const int64_t begin = number * job.block;
+  job.call(job.body, begin, begin + std::min(job.block, job.count - begin));
+}
+
 class Pool {
  public:
   explicit Pool(int threads) {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
-  }
-  ~Pool() {
-    {
-      std::lock_guard lock(mutex_);
-      stopping_ = true;
-      number_.fetch_add(1, std::memory_order_release);
+    try {
+      for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+    } catch (const std::exception& error) {
+      const size_t started = workers_.size() + 1;
+      stop();
+      throw Error("thread pool: the system gave " + std::to_string(started) + " of " +
+                  std::to_string(threads) + " threads: " + error.what());
     }
-    wake_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
   }
+  ~Pool() { stop(); }
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   std::mutex busy;  // held by the thread whose work is running
@@ -80,17 +86,27 @@ class Pool {
   }
 
  private:
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+      number_.fetch_add(1, std::memory_order_release);
+    }
+    wake_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
   void take_blocks() {
     inside = true;
     for (;;) {
-      const int64_t begin = next_.fetch_add(job_.block, std::memory_order_relaxed);
-      if (begin >= job_.count) break;
+      const int64_t block = next_.fetch_add(1, std::memory_order_relaxed);
+      if (block >= job_.blocks) break;
       try {
-        job_.call(job_.body, begin, std::min(begin + job_.block, job_.count));
+        call_block(job_, block);
       } catch (...) {
         std::lock_guard lock(mutex_);
         if (!error_) error_ = std::current_exception();
-        next_.store(job_.count, std::memory_order_relaxed);
+        next_.store(job_.blocks, std::memory_order_relaxed);
       }
     }
     inside = false;
@@ -122,7 +138,7 @@ class Pool {
   std::condition_variable wake_;
   std::atomic<uint64_t> number_{0};  // of the job that is or was running last
   std::atomic<int> running_{0}, sleeping_{0};
-  std::atomic<int64_t> next_{0};
+  std::atomic<int64_t> next_{0};  // block
   std::atomic<bool> stopping_{false};
   Job job_;
   std::exception_ptr error_;
@@ -174,12 +190,14 @@ int thread_index() { return inside ? index_in_pool : 0; }
 
 void detail::parallel_for(int64_t count, int64_t block, BlockFunction call, void* body) {
   check(block >= 1, "parallel_for: a block must have at least one element, got ", block);
+  if (count <= 0) return;
+  const Job job{count, block, (count - 1) / block + 1, call, body};
   if (!inside) {
     const std::shared_ptr<Pool> pool = current_pool();
     std::unique_lock lock(pool->busy, std::try_to_lock);
-    if (pool->threads() > 1 && lock) return pool->run({count, block, call, body});
+    if (pool->threads() > 1 && lock) return pool->run(job);
   }
-  for (int64_t begin = 0; begin < count; begin += block) call(body, begin, std::min(begin + block, count));
+  for (int64_t number = 0; number < job.blocks; ++number) call_block(job, number);
 }
 
 }  // namespace tern

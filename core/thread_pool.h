@@ -14,7 +14,8 @@ namespace tern {
 /// processors that the process may run on.
 int get_num_threads();
 
-/// Sets it, from 1 to 1024. Not while kernels run.
+/// Sets it, from 1 to 1024. Throws Error, and changes nothing, for any other number and when the system
+/// refuses the threads. Not while kernels run.
 void set_num_threads(int count);
 
 namespace detail {

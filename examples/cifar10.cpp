@@ -55,18 +55,17 @@ double train_epoch(nn::Sequential& model, optim::SGD& optimizer, Loader& loader,
                    train::Progress& progress) {
   nn::CrossEntropyLoss loss_function;
   model.train();
-  double sum = 0;
-  int64_t count = 0;
+  double sum = 0, count = 0;
   for (auto& [images, labels] : loader) {
     optimizer.zero_grad();
     const Tensor loss = loss_function(model(to(images, device)), to(labels, device));
     backward(loss);
     optimizer.step();
     sum += loss.item<double>() * static_cast<double>(images.size(0));
-    count += images.size(0);
-    progress.update(images.size(0), {{"loss", sum / static_cast<double>(count)}});
+    count += static_cast<double>(images.size(0));
+    progress.update(images.size(0), {{"loss", sum / count}});
   }
-  return sum / static_cast<double>(count);
+  return sum / count;
 }
 
 // The share of images whose class the model names.
@@ -111,7 +110,6 @@ void run(const Options& o) {
   }
   std::optional<train::JsonLog> log;
   if (!o.log.empty()) log.emplace(o.log, !o.resume.empty());
-
   double accuracy = first_epoch < o.epochs ? 0 : evaluate(model, test_loader, device);
   for (int64_t epoch = first_epoch; epoch < o.epochs; ++epoch) {
     const auto start = std::chrono::steady_clock::now();

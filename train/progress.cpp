@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <sys/ioctl.h>
@@ -40,11 +41,12 @@ Progress::~Progress() { finish(); }
 
 void Progress::update(int64_t count, std::initializer_list<std::pair<const char*, double>> values) {
   done_ += count;
+  if (!options_.enabled) return;
+  values_.clear();  // kept even when nothing is drawn now: finish() shows the last ones
+  for (const auto& [name, value] : values)
+    fmt::format_to(std::back_inserter(values_), "  {} {:.4g}", name, value);
   const std::chrono::duration<double> since = Clock::now() - shown_;
-  if (!options_.enabled || since.count() < (terminal_ ? 0.1 : options_.log_interval)) return;
-  values_.clear();
-  for (const auto& [name, value] : values) values_ += fmt::format("  {} {:.4g}", name, value);
-  show(false);
+  if (since.count() >= (terminal_ ? 0.1 : options_.log_interval)) show(false);
 }
 
 void Progress::finish() {
