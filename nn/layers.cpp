@@ -4,6 +4,8 @@
 
 namespace tern::nn {
 
+std::string LogSoftmax::describe() const { return fmt::format("LogSoftmax(dim={})", dim_); }
+
 std::string Flatten::describe() const {
   return fmt::format("Flatten(start_dim={}, end_dim={})", start_dim_, end_dim_);
 }

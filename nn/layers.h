@@ -22,6 +22,7 @@ class LogSoftmax : public Layer<LogSoftmax> {
  public:
   explicit LogSoftmax(int64_t dim) : dim_(dim) {}
   Tensor forward(const Tensor& x) { return log_softmax(x, dim_); }
+  std::string describe() const override;
 
  private:
   int64_t dim_;

@@ -81,7 +81,6 @@ std::string mismatches(const TensorMap& own, const TensorMap& state, bool strict
 }
 
 void print(std::ostream& out, Module& module, const std::string& indent) {
-  out << module.describe();
   // Only direct children: a visitor that does not descend.
   struct Children : Visitor {
     void parameter(const std::string&, Tensor&) override {}
@@ -90,8 +89,17 @@ void print(std::ostream& out, Module& module, const std::string& indent) {
     std::vector<std::pair<std::string, Module*>> list;
   } children;
   module.members(children);
-  if (children.list.empty()) return;
-  out << " (\n";
+  std::string own = module.describe();
+  if (children.list.empty()) {
+    out << own;
+    return;
+  }
+  // "Net()" becomes "Net(", the children and ")".
+  if (own.ends_with(')'))
+    own.pop_back();
+  else
+    own += '(';
+  out << own << '\n';
   for (const auto& [name, child] : children.list) {
     out << indent << "  (" << name << "): ";
     print(out, *child, indent + "  ");
@@ -110,7 +118,7 @@ std::string Module::describe() const {
       abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status), &std::free);
   const std::string full = status == 0 ? name.get() : typeid(*this).name();
   const size_t colon = full.rfind("::");
-  return colon == std::string::npos ? full : full.substr(colon + 2);
+  return (colon == std::string::npos ? full : full.substr(colon + 2)) + "()";
 }
 
 NamedTensors Module::named_parameters() const { return unique_tensors(*this, false); }

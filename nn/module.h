@@ -54,7 +54,8 @@ class Module {
   virtual void members(Visitor& visitor);
   /// A copy that shares this module's tensors. Layer<Derived> provides it.
   virtual std::unique_ptr<Module> copy() const = 0;
-  /// How the module prints, without its children: "Linear(in_features=2, out_features=3)".
+  /// How the module prints, without its children: "Linear(in_features=2, out_features=3)"; by default the
+  /// name of its type and "()".
   virtual std::string describe() const;
 
   /// The parameters, each once (a tied one where it is met first), as handles: what optimizers take.

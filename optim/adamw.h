@@ -25,11 +25,11 @@ class AdamW : public Optimizer {
 
   void step() override;
   size_t num_groups() const override { return groups_.size(); }
-  double lr(size_t group = 0) const override { return groups_.at(group).options.lr; }
+  double lr(size_t group = 0) const override { return groups_[checked(group)].options.lr; }
   using Optimizer::set_lr;
-  void set_lr(double lr, size_t group) override { groups_.at(group).options.lr = lr; }
+  void set_lr(double lr, size_t group) override { options(group).lr = lr; }
   /// The options of a group, which may be changed between steps.
-  AdamWOptions& options(size_t group = 0) { return groups_.at(group).options; }
+  AdamWOptions& options(size_t group = 0) { return groups_[checked(group)].options; }
 
  protected:
   void visit_options(size_t group, StateVisitor& visitor) override;

@@ -41,7 +41,7 @@ class Loader : public StateVisitor {
   void number(const std::string& name, double& value) override { option(name, value); }
   void flag(const std::string& name, bool& value) override { option(name, value); }
   void count(const std::string& name, int64_t& value) override {
-    const Tensor* found = find(name);
+    const Tensor* found = find_number(name);
     if (apply) value = found ? found->item<int64_t>() : 0;
   }
   void tensor(const std::string& name, Tensor& value) override {
@@ -51,7 +51,9 @@ class Loader : public StateVisitor {
     if (!apply) return;
     value = Tensor();
     if (!found) return;
-    value = empty_like(*parameter_, found->dtype());
+    // Of a dtype that steps accept: a model may have been converted since its state was saved.
+    const bool wider = is_reduced_floating_point(parameter_->dtype()) && found->dtype() == float32;
+    value = empty_like(*parameter_, wider ? float32 : parameter_->dtype());
     kernels::copy(kernels::to(*found, parameter_->device()), value);
   }
 
@@ -60,9 +62,14 @@ class Loader : public StateVisitor {
     const auto found = state_.find(*known.insert(prefix_ + name).first);
     return found == state_.end() ? nullptr : &found->second;
   }
+  const Tensor* find_number(const std::string& name) {
+    const Tensor* found = find(name);
+    if (found && found->numel() != 1) problems += " of another shape: " + prefix_ + name + ";";
+    return found;
+  }
   template <class T>
   void option(const std::string& name, T& value) {
-    const Tensor* found = find(name);
+    const Tensor* found = find_number(name);
     if (!found)
       problems += " missing: " + prefix_ + name + ";";
     else if (apply)
@@ -82,6 +89,11 @@ void Optimizer::zero_grad() {
 
 void Optimizer::set_lr(double lr) {
   for (size_t group = 0; group < num_groups(); ++group) set_lr(lr, group);
+}
+
+size_t Optimizer::checked(size_t group) const {
+  check(group < num_groups(), "optimizer: there is no group ", group, " among ", num_groups());
+  return group;
 }
 
 void Optimizer::add_parameters(const std::vector<Tensor>& params) {

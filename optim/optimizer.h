@@ -38,7 +38,7 @@ class Optimizer {
   void zero_grad();
 
   virtual size_t num_groups() const = 0;
-  /// The learning rate of a group: what schedules change.
+  /// The learning rate of a group: what schedules change. Throws Error when there is no such group.
   virtual double lr(size_t group = 0) const = 0;
   virtual void set_lr(double lr, size_t group) = 0;
   /// Sets it for all groups.
@@ -47,8 +47,8 @@ class Optimizer {
   /// State of parameters ("state.3.momentum_buffer", counted over all groups) and options of groups
   /// ("group.0.lr"), as handles.
   TensorMap state_dict() const;
-  /// Puts a state back, bit for bit. Throws Error naming what is missing, unexpected or of another shape,
-  /// before anything changes.
+  /// Puts a state back, bit for bit; where a parameter has another dtype than when it was saved, converted.
+  /// Throws Error naming what is missing, unexpected or of another shape, before anything changes.
   void load_state_dict(const TensorMap& state);
 
  protected:
@@ -61,6 +61,9 @@ class Optimizer {
   /// Throws Error for an undefined parameter, one that is no leaf, one that is given twice, and an empty
   /// list.
   void add_parameters(const std::vector<Tensor>& params);
+
+  /// `group` itself; throws Error when there is no such group.
+  size_t checked(size_t group) const;
 
   /// Shows the options of a group.
   virtual void visit_options(size_t group, StateVisitor& visitor) = 0;

@@ -1,0 +1,101 @@
+// Each layer: gradients, members and state by check_layer, values by the function that it stands for.
+#include <tern/nn/check_layer.h>
+#include <tern/nn/conv.h>
+#include <tern/nn/layers.h>
+#include <tern/nn/linear.h>
+#include <tern/nn/sequential.h>
+#include <tern/tests/support/layouts.h>
+
+#include <doctest/doctest.h>
+
+using namespace tern;
+using namespace tern::tests;
+
+namespace {
+const Tensor images = scattered({2, 4, 5, 6}, -2, 2, float32);
+const Tensor rows = scattered({3, 5}, -2, 2, float32);
+}  // namespace
+
+TEST_CASE("Linear") {
+  nn::check_layer(nn::Linear(5, 3), rows);
+  nn::check_layer(nn::Linear(5, 3, {.bias = false}), rows);
+  nn::check_layer(nn::Linear(6, 2), images);
+  nn::check_layer(nn::Linear(5, 3), scattered({5}));
+  nn::Linear layer(5, 3);
+  CHECK(equal(layer(rows), linear(rows, layer.weight, layer.bias)));
+  CHECK(layer(scattered({2, 7, 5}, -1, 1, float32)).shape() == Shape{2, 7, 3});
+  CHECK(fails_with("[3, 5]", [&] { layer(scattered({2, 4}, -1, 1, float32)); }));
+}
+
+TEST_CASE("Conv2d") {
+  nn::check_layer(nn::Conv2d(4, 3, 3), images);
+  nn::check_layer(nn::Conv2d(4, 3, {2, 3}, {.stride = {2, 1}, .padding = {1, 2}, .dilation = {2, 1}}),
+                  images);
+  nn::check_layer(nn::Conv2d(4, 6, 3, {.groups = 2, .bias = false}), images);
+  nn::check_layer(nn::Conv2d(4, 2, 1), scattered({4, 3, 3}));
+  nn::Conv2d layer(4, 3, 3, {.stride = 2, .padding = 1});
+  CHECK(layer.weight.shape() == Shape{3, 4, 3, 3});
+  CHECK(nn::Conv2d(4, 6, {1, 2}, {.groups = 2}).weight.shape() == Shape{6, 2, 1, 2});
+  CHECK(equal(layer(images), conv2d(images, layer.weight, layer.bias, {.stride = 2, .padding = 1})));
+  CHECK(fails_with("Conv2d: 4 input and 3 output channels must be multiples of groups = 2",
+                   [] { nn::Conv2d(4, 3, 3, {.groups = 2}); }));
+  CHECK(fails_with("groups = 0", [] { nn::Conv2d(4, 3, 3, {.groups = 0}); }));
+}
+
+TEST_CASE("activations and shapes") {
+  nn::check_layer(nn::ReLU(), images);
+  nn::check_layer(nn::Tanh(), images);
+  for (const int64_t dim : {0, 1, -1}) nn::check_layer(nn::LogSoftmax(dim), images);
+  nn::check_layer(nn::Flatten(), images);
+  nn::check_layer(nn::Flatten(0, 2), images);
+  nn::check_layer(nn::MaxPool2d(2), images);
+  nn::check_layer(nn::MaxPool2d({3, 2}, {.stride = Size2(1, 2), .padding = 1, .ceil_mode = true}), images);
+  CHECK(nn::Flatten()(images).shape() == Shape{2, 120});
+  CHECK(nn::Flatten(0, 2)(images).shape() == Shape{40, 6});
+  CHECK(nn::MaxPool2d(2)(images).shape() == Shape{2, 4, 2, 3});
+  CHECK(nn::MaxPool2d(2, {.stride = 1})(images).shape() == Shape{2, 4, 4, 5});
+  CHECK(equal(nn::LogSoftmax(1)(images), log_softmax(images, 1)));
+}
+
+TEST_CASE("Dropout drops in training alone, a part near p, and scales the rest") {
+  nn::check_layer(nn::Dropout(0.5), images);
+  nn::check_layer(nn::Dropout(0), images);
+  nn::Dropout layer(0.25);
+  const Tensor x = scattered({100, 100}, 1, 2, float32);
+  manual_seed(3);
+  const std::vector<double> before = values_of(x), after = values_of(layer(x));
+  int64_t dropped = 0;
+  for (size_t i = 0; i < after.size(); ++i) {
+    if (after[i] == 0)
+      ++dropped;
+    else
+      REQUIRE(after[i] == doctest::Approx(before[i] / 0.75));
+  }
+  CHECK(dropped > 2300);  // six deviations from 2500
+  CHECK(dropped < 2700);
+  layer.eval();
+  CHECK(equal(layer(x), x));
+  CHECK(fails_with("Dropout: p must be from 0 to 1, got 1.5", [] { nn::Dropout(1.5); }));
+  CHECK(fails_with("Dropout: p must be from 0 to 1, got -0.5", [] { nn::Dropout(-0.5); }));
+}
+
+TEST_CASE("CrossEntropyLoss, class weights included") {
+  const Tensor logits = scattered({4, 3}, -2, 2, float32);
+  const Tensor target = tensor_of({0, 2, -1, 1}, {4}, int64);
+  const Tensor weight = tensor_of({0.5, 2, 1}, {3}, float32);
+  const CrossEntropyOptions options{.weight = weight, .ignore_index = -1, .label_smoothing = 0.1};
+  nn::check_layer(nn::CrossEntropyLoss({.ignore_index = -1}), logits, target);
+  nn::check_layer(nn::CrossEntropyLoss(options), logits, target);
+  nn::check_layer(nn::CrossEntropyLoss({.ignore_index = -1, .reduction = Reduction::none}), logits, target);
+  nn::CrossEntropyLoss loss(options);
+  CHECK(equal(loss(logits, target), cross_entropy(logits, target, options)));
+  CHECK(loss.parameters().empty());
+  CHECK(loss.state_dict().at("weight").is_same(weight));
+  CHECK(nn::CrossEntropyLoss().state_dict().empty());
+}
+
+TEST_CASE("layers within layers") {
+  nn::check_layer(nn::Sequential(nn::Conv2d(4, 3, 3, {.padding = 1}), nn::ReLU(), nn::MaxPool2d(2),
+                                 nn::Flatten(), nn::Dropout(0.2), nn::Linear(18, 4), nn::LogSoftmax(1)),
+                  images);
+}

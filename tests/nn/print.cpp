@@ -1,0 +1,73 @@
+// Modules print as in PyTorch.
+#include <tern/nn/conv.h>
+#include <tern/nn/layers.h>
+#include <tern/nn/linear.h>
+#include <tern/nn/sequential.h>
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+using namespace tern;
+
+namespace {
+
+template <class Module>
+std::string print(const Module& module) {
+  std::ostringstream text;
+  text << module;
+  return text.str();
+}
+
+struct Net : nn::Layer<Net> {
+  nn::Sequential features{nn::Linear(2, 3), nn::ReLU()};
+  nn::Linear head{3, 1, {.bias = false}};
+  Tensor forward(const Tensor& x) { return head(features(x)); }
+  void members(nn::Visitor& visitor) override {
+    visitor.module("features", features);
+    visitor.module("head", head);
+  }
+};
+
+// Says more about itself than its children do.
+struct Scaled : Net {
+  std::string describe() const override { return "Scaled(by=2)"; }
+};
+
+struct Bare : Net {
+  std::string describe() const override { return "Bare"; }
+};
+
+}  // namespace
+
+TEST_CASE("layers print their arguments") {
+  CHECK(print(nn::Linear(2, 3)) == "Linear(in_features=2, out_features=3, bias=true)");
+  CHECK(print(nn::Conv2d(3, 6, 5)) == "Conv2d(3, 6, kernel_size=(5, 5), stride=(1, 1))");
+  CHECK(print(nn::Conv2d(4, 6, {1, 2},
+                         {.stride = 2, .padding = {1, 0}, .dilation = 3, .groups = 2, .bias = false})) ==
+        "Conv2d(4, 6, kernel_size=(1, 2), stride=(2, 2), padding=(1, 0), dilation=(3, 3), groups=2, "
+        "bias=false)");
+  CHECK(print(nn::ReLU()) == "ReLU()");
+  CHECK(print(nn::Tanh()) == "Tanh()");
+  CHECK(print(nn::LogSoftmax(1)) == "LogSoftmax(dim=1)");
+  CHECK(print(nn::Flatten()) == "Flatten(start_dim=1, end_dim=-1)");
+  CHECK(print(nn::MaxPool2d(2, {.padding = 1})) ==
+        "MaxPool2d(kernel_size=(2, 2), stride=(2, 2), padding=(1, 1), dilation=(1, 1), ceil_mode=false)");
+  CHECK(print(nn::Dropout(0.25)) == "Dropout(p=0.25)");
+  CHECK(print(nn::CrossEntropyLoss()) == "CrossEntropyLoss()");
+}
+
+TEST_CASE("a tree of modules prints indented") {
+  const std::string children =
+      "\n"
+      "  (features): Sequential(\n"
+      "    (0): Linear(in_features=2, out_features=3, bias=true)\n"
+      "    (1): ReLU()\n"
+      "  )\n"
+      "  (head): Linear(in_features=3, out_features=1, bias=false)\n"
+      ")";
+  CHECK(print(Net()) == "Net(" + children);
+  CHECK(print(Scaled()) == "Scaled(by=2" + children);
+  CHECK(print(Bare()) == "Bare(" + children);
+  CHECK(print(nn::Sequential()) == "Sequential()");
+}

@@ -1,0 +1,137 @@
+// What a step changes and what it leaves alone.
+#include <tern/autograd/backward.h>
+#include <tern/autograd/operators.h>
+#include <tern/autograd/reductions.h>
+#include <tern/kernels/creation.h>
+#include <tern/optim/adamw.h>
+#include <tern/optim/sgd.h>
+#include <tern/tests/support/layouts.h>
+
+#include <doctest/doctest.h>
+
+using namespace tern;
+using namespace tern::tests;
+
+namespace {
+
+using Values = std::vector<double>;
+
+Tensor leaf(const Values& values) {
+  return tensor_of(values, {static_cast<int64_t>(values.size())}).requires_grad_();
+}
+
+// The parameters after three steps with gradients that lie as `lay` says.
+template <class Optimizer>
+Tensor trained(Lay parameter_lay, Lay gradient_lay) {
+  const Shape shape{2, 3, 4, 5};
+  const Tensor x = laid_out(scattered(shape), parameter_lay).requires_grad_();
+  Optimizer optimizer({x});
+  optimizer.options().lr = 0.1;
+  if constexpr (std::is_same_v<Optimizer, optim::SGD>) optimizer.options().momentum = 0.9;
+  for (int step = 0; step < 3; ++step) {
+    x.set_grad(laid_out(upstream(shape), gradient_lay));
+    optimizer.step();
+  }
+  return x.detach();
+}
+
+template <class Optimizer>
+void check_all_layouts() {
+  const Tensor expected = trained<Optimizer>(Lay::contiguous, Lay::contiguous);
+  for (const Lay parameter : all_lays) {
+    for (const Lay gradient : all_lays) {
+      INFO(name(parameter), " parameter, ", name(gradient), " gradient");
+      CHECK(bits_equal(trained<Optimizer>(parameter, gradient), expected));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a parameter without gradient keeps its value, its version and its state") {
+  const Tensor a = leaf({1, 2}), b = leaf({3, 4});
+  optim::AdamW adamw({a, b}, {.lr = 0.1, .weight_decay = 0.5});
+  optim::SGD sgd({a, b}, {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.5});
+  a.set_grad(ones({2}, float64));
+  for (optim::Optimizer* optimizer : std::initializer_list<optim::Optimizer*>{&adamw, &sgd}) {
+    const uint64_t before = b.version();
+    optimizer->step();
+    CHECK(values_of(b) == Values{3, 4});
+    CHECK(b.version() == before);
+    const TensorMap state = optimizer->state_dict();
+    CHECK(state.lower_bound("state.1.") == state.end());
+  }
+  CHECK(adamw.state_dict().contains("state.0.exp_avg"));
+  CHECK(sgd.state_dict().contains("state.0.momentum_buffer"));
+}
+
+TEST_CASE("zero_grad makes gradients absent") {
+  const Tensor a = leaf({1, 2}), b = leaf({3});
+  optim::SGD optimizer({a, b}, {.lr = 1});
+  backward(sum(a * a));
+  CHECK(a.grad().defined());
+  optimizer.zero_grad();
+  CHECK_FALSE(a.grad().defined());
+  optimizer.step();
+  CHECK(values_of(a) == Values{1, 2});
+}
+
+TEST_CASE("a new learning rate holds from the next step on, for one group or for all") {
+  const Tensor a = leaf({1}), b = leaf({1});
+  optim::SGD optimizer(
+      std::vector<optim::ParamGroup<optim::SGDOptions>>{{{a}, {.lr = 0.5}}, {{b}, {.lr = 0.25}}});
+  CHECK(optimizer.num_groups() == 2);
+  a.set_grad(ones({1}, float64)), b.set_grad(ones({1}, float64));
+  optimizer.step();
+  CHECK(values_of(a) == Values{0.5});
+  CHECK(values_of(b) == Values{0.75});
+  optimizer.set_lr(4, 1);
+  CHECK(optimizer.lr(0) == 0.5);
+  CHECK(optimizer.lr(1) == 4);
+  optimizer.step();
+  CHECK(values_of(a) == Values{0});
+  CHECK(values_of(b) == Values{-3.25});
+  optimizer.set_lr(0);
+  optimizer.step();
+  CHECK(values_of(a) == Values{0});
+  CHECK(values_of(b) == Values{-3.25});
+}
+
+TEST_CASE("a step writes into the parameter's own memory, unrecorded, and leaves the gradient as it is") {
+  const Tensor a = leaf({1, 2});
+  const void* memory = a.data();
+  optim::SGD optimizer({a}, {.lr = 0.5, .momentum = 0.5, .weight_decay = 2, .maximize = true});
+  a.set_grad(tensor_of({1, -1}, {2}));
+  optimizer.step();
+  CHECK(a.data() == memory);
+  CHECK(a.is_leaf());
+  CHECK(a.requires_grad());
+  CHECK(values_of(a.grad()) == Values{1, -1});
+  CHECK(values_of(a) == Values{0.5, -0.5});  // maximize turns the gradient around, not the decay
+}
+
+TEST_CASE("how parameters and gradients lie in memory does not change a bit") {
+  check_all_layouts<optim::SGD>();
+  check_all_layouts<optim::AdamW>();
+}
+
+TEST_CASE("the momentum buffer starts as the first gradient, whatever the dampening") {
+  const Tensor a = leaf({0});
+  optim::SGD optimizer({a}, {.lr = 1, .momentum = 0.5, .dampening = 0.75});
+  a.set_grad(ones({1}, float64));
+  optimizer.step();
+  CHECK(values_of(a) == Values{-1});
+  optimizer.step();
+  CHECK(values_of(a) == Values{-1.75});  // 0.5 * 1 + 0.25 * 1
+}
+
+TEST_CASE("optimizers minimise what backward differentiates") {
+  const Tensor a = leaf({3, -2});
+  optim::AdamW optimizer({a}, {.lr = 0.1, .weight_decay = 0});
+  for (int step = 0; step < 200; ++step) {
+    optimizer.zero_grad();
+    backward(sum((a - 1) * (a - 1)));
+    optimizer.step();
+  }
+  CHECK(distance(a.detach(), ones({2}, float64)) < 1e-2);
+}
