@@ -15,11 +15,13 @@ fi
 commands=build/tidy
 mkdir -p "$commands"
 mapfile -t files < <(python3 - "$commands" <<'PYTHON'
-import json, os, sys
+import json, os, re, sys
 first = {}
 for entry in json.load(open("build/compile_commands.json")):
     path = os.path.relpath(os.path.join(entry["directory"], entry["file"]))
     if path.endswith(".cpp") and not path.startswith(("..", "build")):
+        # clang can't read g++'s precompiled headers, and needs none: sources include all that they use.
+        entry["command"] = re.sub(r" -fpch-preprocess -include \S+", "", entry["command"])
         first.setdefault(path, entry)
 json.dump(list(first.values()), open(os.path.join(sys.argv[1], "compile_commands.json"), "w"))
 print("\n".join(sorted(first)))
