@@ -23,7 +23,6 @@ void accumulate(Tensor& into, Tensor value) {
 void accumulate_leaf(TensorImpl& leaf, Tensor value) {
   if (leaf.grad.defined()) {
     kernels::add_(leaf.grad, value);
-    leaf.grad.bump_version();
     return;
   }
   if (!leaf.grad_slot.defined() && is_ours_alone(value) && value.strides() == leaf.layout.strides) {
@@ -34,7 +33,6 @@ void accumulate_leaf(TensorImpl& leaf, Tensor value) {
   Tensor grad = leaf.grad_slot;
   if (!grad.defined()) grad = empty_strided(leaf.layout.shape, strides, value.dtype(), value.device());
   kernels::copy(value, grad);
-  grad.bump_version();
   leaf.grad = std::move(grad);
 }
 

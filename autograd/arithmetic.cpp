@@ -107,7 +107,7 @@ const Tensor& div_(const Tensor& x, const Tensor& y) {
                   [left = Operand(x), right = Operand(y), before = SavedTensor(before), y = SavedTensor(y)](
                       const Tensor& dy, Wants wants) -> Gradients {
                     const Tensor quotient = kernels::div(dy, y.get());
-                    return {left.gradient(quotient),
+                    return {wants[0] ? left.gradient(quotient) : Tensor(),
                             wants[1] ? kernels::neg(right.gradient(
                                            kernels::mul(quotient, kernels::div(before.get(), y.get()))))
                                      : Tensor()};

@@ -111,12 +111,12 @@ Tensor record_view(const char* operation, Tensor output, const Tensor& base, Clo
 /// the source brings a gradient that they would not learn of.
 void check_writable(const char* operation, const Tensor& x, const Tensor& source = {});
 
-/// Notes that `operation` has just changed `x` in place from its former value and `others`: counts the change
-/// and, like record(), keeps the gradient. The closure returns the gradient of x's former value first.
+/// Notes that `operation` has just changed `x` in place from its former value and `others`: like record(), it
+/// keeps the gradient. The kernel that wrote has counted the change, or whoever wrote through data() has
+/// called bump_version(). The closure returns the gradient of x's former value first.
 template <class Closure>
 void record_in_place(const char* operation, const Tensor& x, std::initializer_list<Tensor> others,
                      Closure&& closure) {
-  x.bump_version();
   InlineVector<Tensor, 3> inputs{x};
   for (const Tensor& other : others) inputs.push_back(other);
   if (!is_grad_enabled() || !detail::any_requires_grad(inputs)) return;

@@ -30,4 +30,12 @@ inline void check_no_overlap(const Tensor& dst, const char* operation) {
         " with strides ", dst.strides(), " in which several indices lead to one element; clone() first");
 }
 
+/// Whether writing `dst` changes elements that `src` reads at other indices: two views of one storage that
+/// overlap, and are not the same view.
+inline bool is_read_after_written(const Tensor& src, const Tensor& dst) {
+  const Layout &a = src.layout(), &b = dst.layout();
+  if (src.storage() != dst.storage() || a.offset >= b.end() || b.offset >= a.end()) return false;
+  return a.offset != b.offset || a.strides != b.strides || a.shape != b.shape;
+}
+
 }  // namespace tern::kernels

@@ -114,6 +114,7 @@ void copy(const Tensor& src, const Tensor& dst) {
   check_device_kernels(src.device(), "copy");
   check_device_kernels(dst.device(), "copy");
   check_no_overlap(dst, "copy");
+  if (is_read_after_written(src, dst)) return copy(clone(src), dst);
   dst.bump_version();
   const IteratePlan plan = make_plan(dst.shape(), {&dst.layout(), &src.layout()});
   copy_cpu(plan, dst.dtype(), dst.data(), src.dtype(), src.data());

@@ -14,8 +14,8 @@ namespace tern::kernels {
 Tensor contiguous(const Tensor& x, MemoryFormat format = MemoryFormat::contiguous);
 
 /// dst = src, broadcast to dst's shape and converted to its dtype; across CPU devices too. Throws Error when
-/// src does not broadcast, or dst overlaps itself (an expanded view). Memory that both share must not overlap
-/// unless both are the same view.
+/// src does not broadcast, or dst overlaps itself (an expanded view). src may be another view of dst's
+/// memory: what it held before is copied.
 void copy(const Tensor& src, const Tensor& dst);
 
 /// x itself when it has `dtype` already, otherwise a converted copy in x's order of dimensions.

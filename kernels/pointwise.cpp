@@ -137,10 +137,9 @@ void binary_(const BinaryMath& math, const Tensor& a, const Tensor& b) {
       " in place");
   check(broadcast_shapes(a.shape(), b.shape(), name_of(math)) == a.shape(), name_of(math), ": shape ",
         b.shape(), " does not broadcast to ", a.shape(), ", the tensor that is changed in place");
-  // A view of a itself that lies otherwise would be read after it was written.
-  const bool aliased = a.storage() == b.storage() && a.strides() != b.strides();
-  const Tensor operand = to(aliased ? clone(b) : b, a.dtype());
+  const Tensor operand = to(is_read_after_written(b, a) ? clone(b) : b, a.dtype());
   run_binary(simd::pointwise_kernels().binary, math, a.dtype(), a, operand, a);
+  a.bump_version();
 }
 
 Tensor compare(const Comparison& math, const Tensor& a, const Tensor& b) {

@@ -32,8 +32,8 @@ Tensor scalar_like(Scalar scalar, const Tensor& x);
 /// shapes do not broadcast or devices differ.
 Tensor binary(const BinaryMath& math, const Tensor& a, const Tensor& b);
 
-/// a (op)= b in place; b broadcasts to a's shape and is converted to a's dtype. Does not count as a change of
-/// a's version. Throws Error when the result would not fit a, or a overlaps itself.
+/// a (op)= b in place; b broadcasts to a's shape and is converted to a's dtype; it may be another view of a's
+/// memory, what it held before counts. Throws Error when the result would not fit a, or a overlaps itself.
 void binary_(const BinaryMath& math, const Tensor& a, const Tensor& b);
 
 /// bool tensor of a (op) b with broadcasting.

@@ -9,17 +9,14 @@ namespace tern::nn::init {
 
 void uniform_(const Tensor& x, double low, double high) {
   kernels::uniform(x, low, high, default_generator(x.device()));
-  x.bump_version();
 }
 
 void normal_(const Tensor& x, double mean, double std) {
   kernels::normal(x, mean, std, default_generator(x.device()));
-  x.bump_version();
 }
 
 void constant_(const Tensor& x, double value) {
   kernels::fill(x, value);
-  x.bump_version();
 }
 
 Fans fans(const Tensor& weight) {

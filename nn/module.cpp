@@ -157,7 +157,6 @@ void Module::load_state_dict(const TensorMap& state, bool strict) const {
     kernels::copy(found->second.device() == tensor.device() ? found->second
                                                             : kernels::to(found->second, tensor.device()),
                   tensor);
-    tensor.bump_version();
   }
 }
 

@@ -53,7 +53,6 @@ void AdamW::step() {
       if (parameters_[i].grad().defined()) entries_.push_back(next_entry(i, o));
     }
     kernels::adamw_step(entries_, {o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad, o.maximize});
-    for (const auto& entry : entries_) entry.parameter.bump_version();
     entries_.clear();
   }
 }

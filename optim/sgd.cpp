@@ -40,7 +40,6 @@ void SGD::step() {
       entries_.push_back({parameters_[i], gradient, o.momentum != 0 ? momentum_[i] : Tensor(), first});
     }
     kernels::sgd_step(entries_, {o.lr, o.momentum, o.dampening, o.weight_decay, o.nesterov, o.maximize});
-    for (const auto& entry : entries_) entry.parameter.bump_version();
     entries_.clear();
   }
 }

@@ -58,8 +58,11 @@ SparseFunction pick(int64_t vectors) {
 
 void live_values(const float* __restrict dy, const float* __restrict y, int64_t count,
                  float* __restrict values, float* __restrict sums) {
-  for (int64_t i = 0; i < count; ++i) values[i] = dy[i];
-  for (int64_t i = 0; y && i < count; ++i) values[i] = y[i] > 0 ? dy[i] : 0.0f;
+  if (y) {
+    for (int64_t i = 0; i < count; ++i) values[i] = y[i] > 0 ? dy[i] : 0.0f;
+  } else {
+    for (int64_t i = 0; i < count; ++i) values[i] = dy[i];
+  }
   for (int64_t i = 0; sums && i < count; ++i) sums[i] += values[i];
 }
 

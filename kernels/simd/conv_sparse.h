@@ -39,7 +39,8 @@ constexpr int64_t sparse_tile_vectors(int64_t run) {
   return (vectors + tiles - 1) / tiles;
 }
 
-/// Whether sums of runs are worth it: short ones waste lanes, and expanding is faster.
+/// Whether sums of runs are worth it: short ones waste lanes, and expanding is faster. Output channels are
+/// counted in 16 bits.
 constexpr bool sparse_gradient(const ConvShape& s) {
   return s.pool && s.kw * s.ic >= 4 * vec_floats && s.oc < 65536;
 }
