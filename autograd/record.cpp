@@ -13,8 +13,8 @@ void SavedTensor::report_change() const {
 
 namespace detail {
 
-void attach(const Tensor& output, Ref<Node> node) {
-  output.impl()->origin = std::move(node);
+void attach(const Tensor& output, const Ref<Node>& node) {
+  output.impl()->origin = node;
   output.impl()->requires_grad = true;
 }
 

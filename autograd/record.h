@@ -70,7 +70,7 @@ bool any_requires_grad(const List& inputs) {
   return false;
 }
 
-void attach(const Tensor& output, Ref<Node> node);
+void attach(const Tensor& output, const Ref<Node>& node);
 void check_recordable(const char* operation, const Tensor& output);
 
 template <class List, class Closure>
@@ -101,7 +101,7 @@ Tensor record_view(const char* operation, Tensor output, const Tensor& base, Clo
                                      std::forward<Closure>(closure));
   node->is_view = true;
   base.impl()->has_views = true;
-  detail::attach(output, std::move(node));
+  detail::attach(output, node);
   return output;
 }
 

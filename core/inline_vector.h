@@ -19,7 +19,8 @@ namespace tern {
 template <class T, size_t N>
 class InlineVector {
  public:
-  InlineVector() {}  // a defaulted one would have the others below fill inline_ with zeros
+  InlineVector() {}  // NOLINT(modernize-use-equals-default): a defaulted one would have the others below fill
+                     // inline_ with zeros
   // Each starts as an empty vector, which is then destroyed should copying an element throw.
   InlineVector(std::initializer_list<T> values) : InlineVector() { append(values.begin(), values.end()); }
   InlineVector(size_t count, const T& value) : InlineVector() {

@@ -17,6 +17,8 @@
 #include <tern/data/loader_core.h>
 
 #include <iterator>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 namespace tern::data {
@@ -30,9 +32,9 @@ class DataLoader {
       : DataLoader(std::make_shared<const D>(std::move(dataset)), options, {}) {}
 
   /// `collate` makes a batch from a std::span<const Sample> (to pad texts to one length, say); workers call
-  /// it at the same time.
+  /// it at the same time. (The guide below finds Batch, hence a D that is not deduced here.)
   template <class Collate>
-  DataLoader(D dataset, const DataLoaderOptions& options, Collate collate)
+  DataLoader(std::type_identity_t<D> dataset, const DataLoaderOptions& options, Collate collate)
       : DataLoader(std::make_shared<const D>(std::move(dataset)), options, CollateFunction(collate)) {}
 
   class Iterator {

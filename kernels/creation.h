@@ -31,13 +31,11 @@ Tensor arange(Scalar start, Scalar end, Scalar step = 1);
 /// anything else float32, unless `dtype` says otherwise by to().
 Tensor tensor(Scalar value);
 template <class T>
-using List = std::initializer_list<T>;
+Tensor tensor(std::initializer_list<T> values);
 template <class T>
-Tensor tensor(List<T> values);
+Tensor tensor(std::initializer_list<std::initializer_list<T>> values);
 template <class T>
-Tensor tensor(List<List<T>> values);
-template <class T>
-Tensor tensor(List<List<List<T>>> values);
+Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> values);
 
 /// A copy of `values` as a tensor of `shape` (by default one dimension) and of T's own dtype. Throws Error
 /// when they are not as many.
@@ -84,7 +82,7 @@ int64_t width(const L& list) {
 }  // namespace detail
 
 template <class T>
-Tensor tensor(List<T> values) {
+Tensor tensor(std::initializer_list<T> values) {
   Tensor result = empty({detail::length(values)}, detail::literal_dtype<T>);
   int64_t at = 0;
   for (const T value : values) detail::put(result, at++, value);
@@ -92,7 +90,7 @@ Tensor tensor(List<T> values) {
 }
 
 template <class T>
-Tensor tensor(List<List<T>> values) {
+Tensor tensor(std::initializer_list<std::initializer_list<T>> values) {
   Tensor result = empty({detail::length(values), detail::width(values)}, detail::literal_dtype<T>);
   int64_t at = 0;
   for (const auto& row : values) {
@@ -104,7 +102,7 @@ Tensor tensor(List<List<T>> values) {
 }
 
 template <class T>
-Tensor tensor(List<List<List<T>>> values) {
+Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> values) {
   const int64_t rows = detail::width(values), columns = rows ? detail::width(*values.begin()) : 0;
   Tensor result = empty({detail::length(values), rows, columns}, detail::literal_dtype<T>);
   int64_t at = 0;

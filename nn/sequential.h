@@ -34,7 +34,8 @@ class AnyModule {
   /// The module as an M, or null when it is of another type (a type derived from M included).
   template <class M>
   M* as() const {
-    return typeid(*module_) == typeid(M) ? static_cast<M*>(module_.get()) : nullptr;
+    Module& module = *module_;
+    return typeid(module) == typeid(M) ? static_cast<M*>(&module) : nullptr;
   }
 
  private:

@@ -19,7 +19,7 @@ void copy_where_positive(const float* x, const float* mask, int64_t count, float
 void expand(const float* __restrict x, const float* __restrict mask, const uint8_t* __restrict argmax,
             int place, int64_t count, float* __restrict y) {
   if (mask) {
-    for (int64_t i = 0; i < count; ++i) y[i] = (argmax[i] == place) & (mask[i] > 0) ? x[i] : 0.0f;
+    for (int64_t i = 0; i < count; ++i) y[i] = ((argmax[i] == place) & (mask[i] > 0)) ? x[i] : 0.0f;
   } else {
     for (int64_t i = 0; i < count; ++i) y[i] = argmax[i] == place ? x[i] : 0.0f;
   }

@@ -1,4 +1,5 @@
 #include <tern/kernels/simd/optimizer.h>
+#include <tern/kernels/simd/vec.h>
 
 namespace tern::simd::TERN_ISA {
 namespace {
@@ -25,7 +26,7 @@ void sgd_run(const SgdStep& step, T* p, const T* g, T* m, int64_t count) {
   const T momentum = static_cast<T>(step.momentum), share = static_cast<T>(1 - step.dampening);
   const bool decays = step.weight_decay != 0, first = step.first, nesterov = step.nesterov;
   const bool maximize = step.maximize;
-#pragma GCC ivdep
+  TERN_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) {
     T update = maximize ? -g[i] : g[i];
     update = decays ? fused(decay, p[i], update) : update;
@@ -53,7 +54,7 @@ void adamw_run(const AdamwStep& step, T* p, const T* g, T* mean, T* square, T* m
   const T beta2 = static_cast<T>(step.beta2), share2 = static_cast<T>(1 - step.beta2);
   const T rate = static_cast<T>(-step.step_size), correction = static_cast<T>(step.correction);
   const T eps = static_cast<T>(step.eps);
-#pragma GCC ivdep
+  TERN_INDEPENDENT
   for (int64_t i = 0; i < count; ++i) {
     const T gradient = maximize ? -g[i] : g[i];
     const T m = fused(share1, gradient - mean[i], mean[i]);

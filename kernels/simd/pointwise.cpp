@@ -1,4 +1,5 @@
 #include <tern/kernels/simd/pointwise.h>
+#include <tern/kernels/simd/vec.h>
 
 namespace tern::simd::TERN_ISA {
 namespace {
@@ -58,15 +59,15 @@ void binary_loop(const Math& math, const BinaryRow& row) {
   };
   const int64_t n = row.count, sa = row.a_stride, sb = row.b_stride, sy = row.y_stride;
   if (sy == 1 && sa == 1 && sb == 1) {
-#pragma GCC ivdep
+    TERN_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) y[i] = value(a[i], b[i]);
   } else if (sy == 1 && sa == 1 && sb == 0) {
     const T right = *b;
-#pragma GCC ivdep
+    TERN_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) y[i] = value(a[i], right);
   } else if (sy == 1 && sa == 0 && sb == 1) {
     const T left = *a;
-#pragma GCC ivdep
+    TERN_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) y[i] = value(left, b[i]);
   } else {
     for (int64_t i = 0; i < n; ++i) y[i * sy] = value(a[i * sa], b[i * sb]);

@@ -31,6 +31,13 @@
 #define TERN_UNROLL _Pragma("GCC unroll 32")
 #endif
 
+// For loops whose turns do not depend on each other though their arrays may be one and the same.
+#if defined(__clang__)
+#define TERN_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TERN_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 namespace tern::simd::TERN_ISA {
 
 constexpr int vec_floats = TERN_VEC_FLOATS;

@@ -104,7 +104,8 @@ TEST_CASE("a clone has tensors and flags of its own; ties survive in it, gradien
   CHECK(twin.a.weight.requires_grad());
   CHECK_FALSE(twin.b.bias.requires_grad());
   const TensorMap own = model.state_dict();
-  for (const auto& [name, tensor] : twin.state_dict()) {
+  for (const auto& [key, tensor] : twin.state_dict()) {
+    const std::string& name = key;
     INFO(name);
     CHECK_FALSE(tensor.storage() == own.at(name).storage());
     CHECK(bits_equal(tensor, own.at(name)));

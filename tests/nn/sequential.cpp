@@ -43,7 +43,8 @@ double largest_difference(nn::Sequential& model, const Tensor& input) {
 }
 
 void check_same(nn::Sequential model, const Shape& shape) {
-  for (const auto& [dtype, tolerance] : {std::pair(float64, 1e-13), {float32, 2e-6}, {bfloat16, 0.02}}) {
+  for (const auto& [type, tolerance] : {std::pair(float64, 1e-13), {float32, 2e-6}, {bfloat16, 0.02}}) {
+    const DType dtype = type;
     model.to(dtype);
     for (const Lay lay : {Lay::contiguous, Lay::channels_last}) {
       INFO(model, "\n", name(dtype), " ", name(lay), " ", shape);

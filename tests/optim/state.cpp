@@ -61,7 +61,8 @@ void check_resume(const Run& run, const Run& fresh) {
   fresh.steps(3, 6);
   const TensorMap expected = run.optimizer->state_dict(), state = fresh.optimizer->state_dict();
   REQUIRE(names_of(state) == names_of(expected));
-  for (const auto& [name, tensor] : expected) {
+  for (const auto& [key, tensor] : expected) {
+    const std::string& name = key;
     INFO(name);
     CHECK(bits_equal(state.at(name), tensor));
   }

@@ -56,7 +56,7 @@ void check_run(DType dtype, const std::string& name, MemoryFormat format, double
   for (const auto& [parameter, value] : model.state_dict()) {
     const std::string prefix = "final/" + name + "/" + parameter;
     const double scale = golden.at(prefix + "/abs_sum").item<double>();
-    CAPTURE(parameter);
+    CAPTURE(prefix);
     CHECK(std::abs(sum_of(value) - golden.at(prefix + "/sum").item<double>()) <= tolerance * scale);
     CHECK(std::abs(sum_of(relu(value)) + sum_of(relu(-value)) - scale) <= tolerance * scale);
     const Tensor head = narrow(reshape(contiguous(value), {-1}), 0, 0, 8);
