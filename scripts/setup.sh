@@ -16,6 +16,7 @@ REQUIREMENTS=$ROOT/scripts/requirements.txt
 # command:package, where the command is what counts, and packages without a command.
 TOOLS=(g++:g++ ninja:ninja-build pkg-config:pkg-config python3:python3)
 FULL_TOOLS=(clang++:clang clang-format:clang-format clang-tidy:clang-tidy)
+FULL_LIBRARIES=(libclang-rt-dev)  # the sanitizers'
 LIBRARIES=(ca-certificates dataset-fashion-mnist doctest-dev libarchive-dev libcli11-dev libcurl4-openssl-dev
   libdnnl-dev libeigen3-dev libfmt-dev libssl-dev nlohmann-json3-dev zlib1g-dev)
 
@@ -83,7 +84,10 @@ install_meson() {
 # Installs what is missing and sets MESON. Argument --full: see the top.
 set_up() {
   local tools=("${TOOLS[@]}") missing
-  if [[ ${1:-} == --full ]]; then tools+=("${FULL_TOOLS[@]}"); fi
+  if [[ ${1:-} == --full ]]; then
+    tools+=("${FULL_TOOLS[@]}")
+    LIBRARIES+=("${FULL_LIBRARIES[@]}")
+  fi
   mapfile -t missing < <(missing_packages "${tools[@]}")
   if ((${#missing[@]})); then install_packages "${missing[@]}"; else say "No package is missing."; fi
   if venv_is_ready; then

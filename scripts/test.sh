@@ -52,9 +52,11 @@ built() {
 sanitized() {
   local directory=$1 kind=$2 wrapper=()
   if [[ $kind == thread ]] && setarch "$(uname -m)" -R true 2>/dev/null; then
-    wrapper=(--wrapper "setarch $(uname -m) -R")  # g++ 12's thread sanitizer can't cope with much randomness
+    wrapper=(--wrapper "setarch $(uname -m) -R")  # the thread sanitizer can't cope with much randomness
   fi
-  if built "$directory" -Dbuildtype=debugoptimized -Dwerror=false "-Db_sanitize=$kind"; then
+  # clang++ at level 1 builds this three times as fast as g++ at its level 2, and tests run as fast.
+  if CC=clang CXX=clang++ built "$directory" -Dbuildtype=debugoptimized -Doptimization=1 -Db_lundef=false \
+    "-Db_sanitize=$kind"; then
     run_tests "$directory" tests "${wrapper[@]}" --timeout-multiplier 5 --no-suite house --no-suite docs
   else
     say "FAILED: build with -fsanitize=$kind"

@@ -19,17 +19,17 @@ template <int T>
 
 template <int T>
 void compute(const SparseSum& sum) {
-  constexpr int U = ways(T);
-  Vec acc[U][T] = {};
+  constexpr int chains = ways(T);
+  Vec acc[chains][T] = {};
   const SparseEntry* entry = sum.entries;
   const SparseEntry* const end = entry + sum.count;
-  for (; end - entry >= U; entry += U) {
+  for (; end - entry >= chains; entry += chains) {
     TERN_UNROLL
-    for (int u = 0; u < U; ++u) add_entry<T>(entry[u], sum.base, acc[u]);
+    for (int u = 0; u < chains; ++u) add_entry<T>(entry[u], sum.base, acc[u]);
   }
-  for (; U > 1 && entry != end; ++entry) add_entry<T>(*entry, sum.base, acc[0]);
+  for (; chains > 1 && entry != end; ++entry) add_entry<T>(*entry, sum.base, acc[0]);
   TERN_UNROLL
-  for (int u = 1; u < U; ++u) {
+  for (int u = 1; u < chains; ++u) {
     TERN_UNROLL
     for (int t = 0; t < T; ++t) acc[0][t] += acc[u][t];
   }
