@@ -200,7 +200,8 @@ void check_backward(const ConvShape& s, bool with_y, bool with_mask) {
   const auto x = random_floats(s.n * s.h * s.w * s.ic, 1), w = random_floats(s.oc * s.ic * s.kh * s.kw, 2);
   const auto dy = random_floats(pooled_size(s), 4), y = random_floats(pooled_size(s), 5);
   std::vector<uint8_t> argmax(dy.size());
-  for (size_t i = 0; i < argmax.size(); ++i) argmax[i] = static_cast<uint8_t>(std::lrint(std::fabs(dy[i]) * 4095) % 4);
+  for (size_t i = 0; i < argmax.size(); ++i)
+    argmax[i] = static_cast<uint8_t>(std::lrint(std::fabs(dy[i]) * 4095) % 4);
   const ConvOutputGradient gradient = {dy.data(), with_y ? y.data() : nullptr,
                                        s.pool ? argmax.data() : nullptr};
   const std::vector<double> effective = effective_gradient(s, gradient);
