@@ -105,7 +105,7 @@ void run(const Options& o) {
   if (!o.resume.empty()) {
     const train::Notes notes = train::load_checkpoint(o.resume, model, optimizer);
     train::check_settings(o.resume, notes, settings(o));
-    first_epoch = std::stoll(notes.at("epoch"));
+    first_epoch = train::noted_count(o.resume, notes, "epoch");
     train_loader.set_epoch(first_epoch);
   }
   std::optional<train::JsonLog> log;

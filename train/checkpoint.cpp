@@ -4,6 +4,7 @@
 #include <tern/kernels/creation.h>
 
 #include <bit>
+#include <charconv>
 
 namespace tern::train {
 namespace {
@@ -57,6 +58,16 @@ void check_settings(const std::string& path, const Notes& notes, const Notes& ex
     if (saved != value) problems += "; " + name + " was " + saved + ", is now " + value;
   }
   check(problems.empty(), path, ": the run was started with other settings", problems);
+}
+
+int64_t noted_count(const std::string& path, const Notes& notes, const std::string& name) {
+  const auto found = notes.find(name);
+  const std::string text = found == notes.end() ? "" : found->second;
+  int64_t count = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  check(error == std::errc() && end == text.data() + text.size() && count >= 0, path, ": its note \"", name,
+        "\" must be a whole number, got ", text.empty() ? "nothing" : text);
+  return count;
 }
 
 }  // namespace tern::train

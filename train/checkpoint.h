@@ -8,6 +8,7 @@
 #include <tern/nn/module.h>
 #include <tern/optim/optimizer.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -28,5 +29,9 @@ Notes load_checkpoint(const std::string& path, nn::Module& module, optim::Optimi
 /// Throws Error naming each setting that differs between a checkpoint's notes and this run's; `expected` may
 /// name fewer.
 void check_settings(const std::string& path, const Notes& notes, const Notes& expected);
+
+/// The whole number, zero or more, that a checkpoint's notes hold as `name` (the epoch, say). Throws Error
+/// naming the file when it is absent or something else.
+int64_t noted_count(const std::string& path, const Notes& notes, const std::string& name);
 
 }  // namespace tern::train
