@@ -1,23 +1,11 @@
+#include <tern/autograd/operand.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/record.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/fill.h>
 #include <tern/kernels/pointwise.h>
-#include <tern/kernels/reduce.h>
 
 namespace tern {
-namespace {
-
-// The gradient of an operand that was broadcast and converted on its way in.
-struct Operand {
-  explicit Operand(const Tensor& x) : shape(x.shape()), dtype(x.dtype()) {}
-  Tensor gradient(const Tensor& full) const { return kernels::to(kernels::sum_to(full, shape), dtype); }
-  Shape shape;
-  DType dtype;
-};
-
-}  // namespace
-
 // y = a + b; da = dy, db = dy.
 Tensor add(const Tensor& a, const Tensor& b) {
   return record("add", kernels::add(a, b), {a, b},

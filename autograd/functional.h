@@ -36,6 +36,21 @@ Tensor conv2d_relu_max_pool2d(const Tensor& x, const Tensor& weight, const Tenso
 /// NaN counts as largest.
 Tensor max_pool2d(const Tensor& x, Size2 kernel_size, const MaxPool2dOptions& options = {});
 
+// Activations; all need a floating-point x. relu, sigmoid and tanh are in operators.h.
+
+/// x where x > 0, negative_slope x elsewhere.
+Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);
+/// x where x > 0, alpha (e^x - 1) elsewhere.
+Tensor elu(const Tensor& x, double alpha = 1.0);
+enum class GeluApproximation { none, tanh };
+/// x Phi(x) with the normal distribution's Phi, by erf or by the paper's tanh formula (Hendrycks & Gimpel,
+/// arXiv:1606.08415).
+Tensor gelu(const Tensor& x, GeluApproximation approximate = GeluApproximation::none);
+/// x sigmoid(x).
+Tensor silu(const Tensor& x);
+/// log(1 + e^(beta x)) / beta; x itself where beta x > threshold.
+Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
+
 /// exp(x) / sum(exp(x)) along `dim`.
 Tensor softmax(const Tensor& x, int64_t dim);
 /// log(softmax(x)), without underflow.

@@ -9,6 +9,8 @@
 #include <tern/core/scalar.h>
 #include <tern/core/tensor.h>
 
+#include <optional>
+
 namespace tern {
 
 Tensor add(const Tensor& a, const Tensor& b);
@@ -68,6 +70,55 @@ Tensor sqrt(const Tensor& x);
 Tensor tanh(const Tensor& x);
 /// max(x, 0); NaN stays NaN. The gradient at 0 is 0.
 Tensor relu(const Tensor& x);
+/// |x|; the gradient at 0 is 0.
+Tensor abs(const Tensor& x);
+/// -1, 0 or 1; 0 for NaN. Its gradient is zero, as are those of round, floor and ceil.
+Tensor sign(const Tensor& x);
+Tensor square(const Tensor& x);
+/// 1 / sqrt(x).
+Tensor rsqrt(const Tensor& x);
+/// 1 / x.
+Tensor reciprocal(const Tensor& x);
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
+/// log(1 + x), exact near 0.
+Tensor log1p(const Tensor& x);
+/// e^x - 1, exact near 0.
+Tensor expm1(const Tensor& x);
+/// The error function.
+Tensor erf(const Tensor& x);
+/// To the nearest integer, of two the even one.
+Tensor round(const Tensor& x);
+Tensor floor(const Tensor& x);
+Tensor ceil(const Tensor& x);
+/// 1 / (1 + e^-x).
+Tensor sigmoid(const Tensor& x);
+/// x between two bounds, of which one may be absent; where min > max, max. NaN stays NaN. The gradient passes
+/// where min < x < max. Throws Error for no bound and for NaN as one.
+Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {});
+
+/// a to the power of b. Integers stay integers; an integer to a negative number as exponent throws Error. The
+/// gradient of a^0 is 0, and so is that of the exponent where a = 0 and b >= 0.
+Tensor pow(const Tensor& a, const Tensor& b);
+Tensor pow(const Tensor& a, Scalar b);
+Tensor pow(Scalar a, const Tensor& b);
+
+/// The larger (smaller) of a and b; NaN when one of them is. Of equals each gets half of the gradient.
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+
+/// a where `condition` (bool) is true, b elsewhere; all three broadcast.
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
+Tensor where(const Tensor& condition, Scalar a, const Tensor& b);
+/// x with `value` where `mask` (bool, broadcast to x's shape) is true. x keeps its dtype.
+Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value);
+
+/// bool tensors; whatever is not zero counts as true.
+Tensor logical_and(const Tensor& a, const Tensor& b);
+Tensor logical_or(const Tensor& a, const Tensor& b);
+Tensor logical_xor(const Tensor& a, const Tensor& b);
+Tensor logical_not(const Tensor& x);
 
 /// bool tensors; with NaN all but ne are false.
 Tensor eq(const Tensor& a, const Tensor& b);

@@ -1,3 +1,4 @@
+#include <tern/autograd/functional.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/record.h>
 #include <tern/kernels/copy.h>
@@ -5,6 +6,7 @@
 #include <tern/kernels/reduce.h>
 
 #include <cmath>
+#include <limits>
 
 namespace tern {
 namespace {
@@ -23,6 +25,13 @@ Tensor pointwise(const Math& math, const Tensor& x) {
       });
 }
 
+// The same, for functions that serve no integers at all.
+template <class Math>
+Tensor activation(const Math& math, const Tensor& x) {
+  check(is_floating_point(x.dtype()), Math::name, ": needs a floating-point tensor, got ", x.dtype());
+  return pointwise(math, x);
+}
+
 }  // namespace
 
 Tensor neg(const Tensor& x) { return pointwise(Neg{}, x); }
@@ -31,6 +40,42 @@ Tensor log(const Tensor& x) { return pointwise(Log{}, x); }
 Tensor sqrt(const Tensor& x) { return pointwise(Sqrt{}, x); }
 Tensor tanh(const Tensor& x) { return pointwise(Tanh{}, x); }
 Tensor relu(const Tensor& x) { return pointwise(Relu{}, x); }
+Tensor abs(const Tensor& x) { return pointwise(Abs{}, x); }
+Tensor sign(const Tensor& x) { return pointwise(Sign{}, x); }
+Tensor square(const Tensor& x) { return pointwise(Square{}, x); }
+Tensor rsqrt(const Tensor& x) { return pointwise(Rsqrt{}, x); }
+Tensor reciprocal(const Tensor& x) { return pointwise(Reciprocal{}, x); }
+Tensor sin(const Tensor& x) { return pointwise(Sin{}, x); }
+Tensor cos(const Tensor& x) { return pointwise(Cos{}, x); }
+Tensor log1p(const Tensor& x) { return pointwise(Log1p{}, x); }
+Tensor expm1(const Tensor& x) { return pointwise(Expm1{}, x); }
+Tensor erf(const Tensor& x) { return pointwise(Erf{}, x); }
+Tensor round(const Tensor& x) { return pointwise(Round{}, x); }
+Tensor floor(const Tensor& x) { return pointwise(Floor{}, x); }
+Tensor ceil(const Tensor& x) { return pointwise(Ceil{}, x); }
+Tensor sigmoid(const Tensor& x) { return pointwise(Sigmoid{}, x); }
+
+Tensor leaky_relu(const Tensor& x, double negative_slope) { return activation(LeakyRelu{negative_slope}, x); }
+Tensor elu(const Tensor& x, double alpha) { return activation(Elu{alpha}, x); }
+Tensor gelu(const Tensor& x, GeluApproximation approximate) {
+  return approximate == GeluApproximation::none ? activation(Gelu{}, x) : activation(GeluTanh{}, x);
+}
+Tensor silu(const Tensor& x) { return activation(Silu{}, x); }
+Tensor softplus(const Tensor& x, double beta, double threshold) {
+  return activation(Softplus{beta, threshold}, x);
+}
+
+Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max) {
+  check(min || max, "clamp: needs a bound");
+  const double low = min ? min->to_double() : -std::numeric_limits<double>::infinity();
+  const double high = max ? max->to_double() : std::numeric_limits<double>::infinity();
+  check(!std::isnan(low) && !std::isnan(high), "clamp: a bound is NaN");
+  if (is_floating_point(x.dtype())) return pointwise(Clamp{low, high}, x);
+  Tensor y = x;
+  if (min) y = kernels::binary(Maximum{}, y, kernels::scalar_like(*min, y));
+  if (max) y = kernels::binary(Minimum{}, y, kernels::scalar_like(*max, y));
+  return y;
+}
 
 Tensor eq(const Tensor& a, const Tensor& b) { return kernels::compare(Equal{}, a, b); }
 Tensor ne(const Tensor& a, const Tensor& b) { return kernels::compare(NotEqual{}, a, b); }
@@ -44,6 +89,11 @@ Tensor lt(const Tensor& a, Scalar b) { return lt(a, kernels::scalar_like(b, a));
 Tensor le(const Tensor& a, Scalar b) { return le(a, kernels::scalar_like(b, a)); }
 Tensor gt(const Tensor& a, Scalar b) { return gt(a, kernels::scalar_like(b, a)); }
 Tensor ge(const Tensor& a, Scalar b) { return ge(a, kernels::scalar_like(b, a)); }
+
+Tensor logical_and(const Tensor& a, const Tensor& b) { return kernels::compare(LogicalAnd{}, a, b); }
+Tensor logical_or(const Tensor& a, const Tensor& b) { return kernels::compare(LogicalOr{}, a, b); }
+Tensor logical_xor(const Tensor& a, const Tensor& b) { return kernels::compare(LogicalXor{}, a, b); }
+Tensor logical_not(const Tensor& x) { return x == kernels::scalar_like(0, x); }
 
 bool equal(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype() || a.device() != b.device()) return false;

@@ -37,14 +37,6 @@ Tensor dense(const Tensor& x) { return x.layout().is_dense() ? x : contiguous(x)
 
 int kind(DType dtype) { return is_floating_point(dtype) ? 2 : dtype == boolean ? 0 : 1; }
 
-// The strides of a result of `shape`: those of the first operand that fills it and is dense.
-Strides result_strides(const Shape& shape, const Tensor& a, const Tensor& b) {
-  for (const Tensor* operand : {&a, &b}) {
-    if (operand->shape() == shape && operand->layout().is_dense()) return operand->layout().strides_like();
-  }
-  return dense_strides(shape);
-}
-
 template <class RowFunction, class Math>
 void run_binary(RowFunction function, const Math& math, DType dtype, const Tensor& a, const Tensor& b,
                 const Tensor& y) {
@@ -104,6 +96,13 @@ Tensor unary_backward(const UnaryMath& math, const Tensor& saved, const Tensor& 
   return dx;
 }
 
+Strides result_strides(const Shape& shape, std::initializer_list<const Tensor*> operands) {
+  for (const Tensor* operand : operands) {
+    if (operand->shape() == shape && operand->layout().is_dense()) return operand->layout().strides_like();
+  }
+  return dense_strides(shape);
+}
+
 DType result_type(const Tensor& a, const Tensor& b) {
   if ((a.dim() == 0) == (b.dim() == 0)) return promote(a.dtype(), b.dtype());
   const Tensor& full = a.dim() == 0 ? b : a;
@@ -123,7 +122,7 @@ Tensor binary(const BinaryMath& math, const Tensor& a, const Tensor& b) {
   DType dtype = result_type(a, b);
   if (!integers_allowed(math) && !is_floating_point(dtype)) dtype = float32;
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), name_of(math));
-  Tensor y = empty_strided(shape, result_strides(shape, a, b), dtype, a.device());
+  Tensor y = empty_strided(shape, result_strides(shape, {&a, &b}), dtype, a.device());
   run_binary(simd::pointwise_kernels().binary, math, dtype, to(a, dtype), to(b, dtype), y);
   return y;
 }
@@ -146,7 +145,7 @@ Tensor compare(const Comparison& math, const Tensor& a, const Tensor& b) {
   check_devices(name_of(math), a, b);
   const DType dtype = result_type(a, b);
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), name_of(math));
-  Tensor y = empty_strided(shape, result_strides(shape, a, b), boolean, a.device());
+  Tensor y = empty_strided(shape, result_strides(shape, {&a, &b}), boolean, a.device());
   run_binary(simd::pointwise_kernels().compare, math, dtype, to(a, dtype), to(b, dtype), y);
   return y;
 }

@@ -6,7 +6,10 @@
 
 #include <tern/core/scalar.h>
 #include <tern/core/tensor.h>
-#include <tern/kernels/pointwise_math.h>
+#include <tern/kernels/binary_math.h>
+#include <tern/kernels/unary_math.h>
+
+#include <initializer_list>
 
 namespace tern::kernels {
 
@@ -23,6 +26,9 @@ const char* name(const UnaryMath& math);
 /// The dtype in which two operands meet, as in PyTorch: promote() of their dtypes, except that a 0-d operand
 /// counts only when its kind (floating-point > integer > bool) is higher than the other's.
 DType result_type(const Tensor& a, const Tensor& b);
+
+/// The strides of a result of `shape`: those of the first operand that fills it and is dense.
+Strides result_strides(const Shape& shape, std::initializer_list<const Tensor*> operands);
 
 /// A 0-d tensor with the value of `scalar`, in the dtype that lets it meet `x` as a number of a program does:
 /// x's own, or float32 (int64, bool) when the number is of a higher kind than x.

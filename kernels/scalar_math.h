@@ -19,9 +19,21 @@ extern "C" {
 __attribute__((simd("notinbranch"))) float expf(float) noexcept;
 __attribute__((simd("notinbranch"))) float logf(float) noexcept;
 __attribute__((simd("notinbranch"))) float tanhf(float) noexcept;
+__attribute__((simd("notinbranch"))) float sinf(float) noexcept;
+__attribute__((simd("notinbranch"))) float cosf(float) noexcept;
+__attribute__((simd("notinbranch"))) float erff(float) noexcept;
+__attribute__((simd("notinbranch"))) float expm1f(float) noexcept;
+__attribute__((simd("notinbranch"))) float log1pf(float) noexcept;
+__attribute__((simd("notinbranch"))) float powf(float, float) noexcept;
 __attribute__((simd("notinbranch"))) double exp(double) noexcept;
 __attribute__((simd("notinbranch"))) double log(double) noexcept;
 __attribute__((simd("notinbranch"))) double tanh(double) noexcept;
+__attribute__((simd("notinbranch"))) double sin(double) noexcept;
+__attribute__((simd("notinbranch"))) double cos(double) noexcept;
+__attribute__((simd("notinbranch"))) double erf(double) noexcept;
+__attribute__((simd("notinbranch"))) double expm1(double) noexcept;
+__attribute__((simd("notinbranch"))) double log1p(double) noexcept;
+__attribute__((simd("notinbranch"))) double pow(double, double) noexcept;
 }
 #endif
 
@@ -33,7 +45,26 @@ TERN_HOST_DEVICE inline float log(float x) { return ::logf(x); }
 TERN_HOST_DEVICE inline double log(double x) { return ::log(x); }
 TERN_HOST_DEVICE inline float tanh(float x) { return ::tanhf(x); }
 TERN_HOST_DEVICE inline double tanh(double x) { return ::tanh(x); }
+TERN_HOST_DEVICE inline float sin(float x) { return ::sinf(x); }
+TERN_HOST_DEVICE inline double sin(double x) { return ::sin(x); }
+TERN_HOST_DEVICE inline float cos(float x) { return ::cosf(x); }
+TERN_HOST_DEVICE inline double cos(double x) { return ::cos(x); }
+TERN_HOST_DEVICE inline float erf(float x) { return ::erff(x); }
+TERN_HOST_DEVICE inline double erf(double x) { return ::erf(x); }
+TERN_HOST_DEVICE inline float expm1(float x) { return ::expm1f(x); }
+TERN_HOST_DEVICE inline double expm1(double x) { return ::expm1(x); }
+TERN_HOST_DEVICE inline float log1p(float x) { return ::log1pf(x); }
+TERN_HOST_DEVICE inline double log1p(double x) { return ::log1p(x); }
 TERN_HOST_DEVICE inline float sqrt(float x) { return ::sqrtf(x); }
 TERN_HOST_DEVICE inline double sqrt(double x) { return ::sqrt(x); }
+TERN_HOST_DEVICE inline float floor(float x) { return ::floorf(x); }
+TERN_HOST_DEVICE inline double floor(double x) { return ::floor(x); }
+TERN_HOST_DEVICE inline float ceil(float x) { return ::ceilf(x); }
+TERN_HOST_DEVICE inline double ceil(double x) { return ::ceil(x); }
+TERN_HOST_DEVICE inline float pow(float x, float y) { return ::powf(x, y); }
+TERN_HOST_DEVICE inline double pow(double x, double y) { return ::pow(x, y); }
+// To the nearest integer, of two the even one.
+TERN_HOST_DEVICE inline float round(float x) { return ::rintf(x); }
+TERN_HOST_DEVICE inline double round(double x) { return ::rint(x); }
 
 }  // namespace tern::math

@@ -4,32 +4,54 @@
 namespace tern::simd::TERN_ISA {
 namespace {
 
-// The type in which elements of T are computed.
-template <class T>
-struct ComputeType {
-  using type = T;
-};
-template <>
-struct ComputeType<Half> {
-  using type = float;
-};
-template <>
-struct ComputeType<BFloat16> {
-  using type = float;
-};
-template <class T>
-using Compute = typename ComputeType<T>::type;
+// float16 and bfloat16 go through float32 this many at a time: every function is compiled for float and
+// double alone, and its loop stays simple enough to be vectorised.
+constexpr int64_t block = 512;
 
+template <class T>
+constexpr bool reduced = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+// Whether there is a loop of Math for T itself.
 template <class Math, class T>
-constexpr bool serves = std::is_floating_point_v<Compute<T>> || requires {
-  requires Math::integers;
+constexpr bool serves = std::is_floating_point_v<T> || requires {
+  requires Math::integers && !reduced<T>;
 };
+
+// Calls body.template operator()<T>() when `dtype` is float16 or bfloat16, and says whether it was.
+template <class Body>
+bool dispatch_reduced(DType dtype, Body&& body) {
+  if (dtype == DType::float16)
+    body.template operator()<Half>();
+  else if (dtype == DType::bfloat16)
+    body.template operator()<BFloat16>();
+  return dtype == DType::float16 || dtype == DType::bfloat16;
+}
+
+template <class T>
+void widen(const void* x, int64_t begin, int64_t stride, int64_t count, float* y) {
+  const T* const from = static_cast<const T*>(x) + begin * stride;
+  if (stride == 1) {
+    for (int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(from[i]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(from[i * stride]);
+  }
+}
+
+template <class T>
+void narrow(const float* x, int64_t count, void* y, int64_t begin, int64_t stride) {
+  T* const to = static_cast<T*>(y) + begin * stride;
+  if (stride == 1) {
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(x[i]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i * stride] = static_cast<T>(x[i]);
+  }
+}
 
 template <class Math, class T>
 void unary_loop(const Math& math, const void* x_data, void* y_data, int64_t count) {
   const T* __restrict x = static_cast<const T*>(x_data);
   T* __restrict y = static_cast<T*>(y_data);
-  for (int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(math.value(static_cast<Compute<T>>(x[i])));
+  for (int64_t i = 0; i < count; ++i) y[i] = math.value(x[i]);
 }
 
 template <class Math, class T>
@@ -39,12 +61,10 @@ void unary_backward_loop(const Math& math, const void* saved_data, const void* d
   const T* __restrict dy = static_cast<const T*>(dy_data);
   T* __restrict dx = static_cast<T*>(dx_data);
   for (int64_t i = 0; i < count; ++i) {
-    const auto s = static_cast<Compute<T>>(saved[i]);
-    const auto d = static_cast<Compute<T>>(dy[i]);
     if constexpr (GradientFromOutput<Math>)
-      dx[i] = static_cast<T>(math.gradient_at_output(s, d));
+      dx[i] = math.gradient_at_output(saved[i], dy[i]);
     else
-      dx[i] = static_cast<T>(math.gradient_at_input(s, d));
+      dx[i] = math.gradient_at_input(saved[i], dy[i]);
   }
 }
 
@@ -54,9 +74,7 @@ void binary_loop(const Math& math, const BinaryRow& row) {
   const T* a = static_cast<const T*>(row.a);
   const T* b = static_cast<const T*>(row.b);
   Y* y = static_cast<Y*>(row.y);
-  const auto value = [&math](T left, T right) {
-    return static_cast<Y>(math.value(static_cast<Compute<T>>(left), static_cast<Compute<T>>(right)));
-  };
+  const auto value = [&math](T left, T right) { return static_cast<Y>(math.value(left, right)); };
   const int64_t n = row.count, sa = row.a_stride, sb = row.b_stride, sy = row.y_stride;
   if (sy == 1 && sa == 1 && sb == 1) {
     TERN_INDEPENDENT
@@ -75,6 +93,16 @@ void binary_loop(const Math& math, const BinaryRow& row) {
 }
 
 void unary(const UnaryMath& math, DType dtype, const void* x, void* y, int64_t count) {
+  const bool done = dispatch_reduced(dtype, [=, &math]<class T>() {
+    float from[block], to[block];
+    for (int64_t begin = 0; begin < count; begin += block) {
+      const int64_t part = count - begin < block ? count - begin : block;
+      widen<T>(x, begin, 1, part, from);
+      unary(math, DType::float32, from, to, part);
+      narrow<T>(to, part, y, begin, 1);
+    }
+  });
+  if (done) return;
   std::visit(
       [=]<class Math>(const Math& function) {
         dispatch(dtype, [=]<class T>() {
@@ -87,18 +115,49 @@ void unary(const UnaryMath& math, DType dtype, const void* x, void* y, int64_t c
 
 void unary_backward(const UnaryMath& math, DType dtype, const void* saved, const void* dy, void* dx,
                     int64_t count) {
+  const bool done = dispatch_reduced(dtype, [=, &math]<class T>() {
+    float kept[block], upstream[block], to[block];
+    for (int64_t begin = 0; begin < count; begin += block) {
+      const int64_t part = count - begin < block ? count - begin : block;
+      widen<T>(saved, begin, 1, part, kept);
+      widen<T>(dy, begin, 1, part, upstream);
+      unary_backward(math, DType::float32, kept, upstream, to, part);
+      narrow<T>(to, part, dx, begin, 1);
+    }
+  });
+  if (done) return;
   std::visit(
       [=]<class Math>(const Math& function) {
         dispatch(dtype, [=]<class T>() {
-          if constexpr (std::is_floating_point_v<Compute<T>>) {
+          if constexpr (std::is_floating_point_v<T>)
             unary_backward_loop<Math, T>(function, saved, dy, dx, count);
-          }
         });
       },
       math);
 }
 
+// A row of float16 or bfloat16 by `whole`, which takes rows of float32. Y is T, or bool for a comparison.
+template <class T, class Y, class Math>
+void binary_blocks(void (*whole)(const Math&, DType, const BinaryRow&), const Math& math,
+                   const BinaryRow& row) {
+  float a[block], b[block], y[block];
+  for (int64_t begin = 0; begin < row.count; begin += block) {
+    const int64_t part = row.count - begin < block ? row.count - begin : block;
+    // An operand that is one number stays one.
+    widen<T>(row.a, begin, row.a_stride, row.a_stride ? part : 1, a);
+    widen<T>(row.b, begin, row.b_stride, row.b_stride ? part : 1, b);
+    BinaryRow wide{a, b, y, part, row.a_stride ? 1 : 0, row.b_stride ? 1 : 0, 1};
+    if constexpr (std::is_same_v<Y, bool>) {
+      wide.y = static_cast<bool*>(row.y) + begin * row.y_stride;
+      wide.y_stride = row.y_stride;
+    }
+    whole(math, DType::float32, wide);
+    if constexpr (!std::is_same_v<Y, bool>) narrow<T>(y, part, row.y, begin, row.y_stride);
+  }
+}
+
 void binary(const BinaryMath& math, DType dtype, const BinaryRow& row) {
+  if (dispatch_reduced(dtype, [&]<class T>() { binary_blocks<T, T>(binary, math, row); })) return;
   std::visit(
       [&row, dtype]<class Math>(const Math& function) {
         dispatch(dtype, [&row, &function]<class T>() {
@@ -109,9 +168,12 @@ void binary(const BinaryMath& math, DType dtype, const BinaryRow& row) {
 }
 
 void compare(const Comparison& math, DType dtype, const BinaryRow& row) {
+  if (dispatch_reduced(dtype, [&]<class T>() { binary_blocks<T, bool>(compare, math, row); })) return;
   std::visit(
       [&row, dtype]<class Math>(const Math& function) {
-        dispatch(dtype, [&row, &function]<class T>() { binary_loop<Math, T, bool>(function, row); });
+        dispatch(dtype, [&row, &function]<class T>() {
+          if constexpr (!reduced<T>) binary_loop<Math, T, bool>(function, row);
+        });
       },
       math);
 }

@@ -5,7 +5,8 @@
 #pragma once
 
 #include <tern/core/dtype.h>
-#include <tern/kernels/pointwise_math.h>
+#include <tern/kernels/binary_math.h>
+#include <tern/kernels/unary_math.h>
 
 #include <cstdint>
 

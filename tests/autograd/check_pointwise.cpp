@@ -1,4 +1,5 @@
 #include <tern/autograd/convert.h>
+#include <tern/autograd/functional.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/views.h>
@@ -21,6 +22,82 @@ TEST_CASE("functions of one variable") {
       "tanh", [](const Inputs& x) { return tanh(x[0]); }, one_input());
   check_op(
       "relu", [](const Inputs& x) { return relu(x[0]); }, one_input());
+}
+
+TEST_CASE("more functions of one variable") {
+  check_op("abs", [](const Inputs& x) { return abs(x[0]); }, one_input(), {.low = 0.1});
+  check_op(
+      "square", [](const Inputs& x) { return square(x[0]); }, one_input());
+  check_op("rsqrt", [](const Inputs& x) { return rsqrt(x[0]); }, one_input(), {.low = 0.3});
+  check_op("reciprocal", [](const Inputs& x) { return reciprocal(x[0]); }, one_input(), {.low = 0.3});
+  check_op(
+      "sin", [](const Inputs& x) { return sin(x[0]); }, one_input());
+  check_op(
+      "cos", [](const Inputs& x) { return cos(x[0]); }, one_input());
+  check_op("log1p", [](const Inputs& x) { return log1p(x[0]); }, one_input(), {.low = -0.7});
+  check_op(
+      "expm1", [](const Inputs& x) { return expm1(x[0]); }, one_input());
+  check_op(
+      "erf", [](const Inputs& x) { return erf(x[0]); }, one_input());
+  check_op(
+      "sigmoid", [](const Inputs& x) { return sigmoid(x[0]); }, one_input());
+  check_op("sign", [](const Inputs& x) { return sign(x[0]); }, one_input(), {.jumps = true});
+  check_op("round", [](const Inputs& x) { return round(x[0]); }, one_input(), {.jumps = true});
+  check_op("floor", [](const Inputs& x) { return floor(x[0]); }, one_input(), {.jumps = true});
+  check_op("ceil", [](const Inputs& x) { return ceil(x[0]); }, one_input(), {.jumps = true});
+}
+
+TEST_CASE("activations") {
+  check_op("leaky_relu", [](const Inputs& x) { return leaky_relu(x[0], 0.2); }, one_input(), {.low = 0.1});
+  check_op("leaky_relu", [](const Inputs& x) { return leaky_relu(x[0], 0.2); }, one_input(), {.high = -0.1});
+  check_op(
+      "elu", [](const Inputs& x) { return elu(x[0]); }, one_input());
+  check_op("elu", [](const Inputs& x) { return elu(x[0], 0.5); }, one_input(), {.low = 0.1});
+  check_op("elu", [](const Inputs& x) { return elu(x[0], 0.5); }, one_input(), {.high = -0.1});
+  check_op(
+      "gelu", [](const Inputs& x) { return gelu(x[0]); }, one_input());
+  check_op(
+      "gelu", [](const Inputs& x) { return gelu(x[0], GeluApproximation::tanh); }, one_input());
+  check_op(
+      "silu", [](const Inputs& x) { return silu(x[0]); }, one_input());
+  check_op(
+      "softplus", [](const Inputs& x) { return softplus(x[0]); }, one_input());
+  check_op("softplus", [](const Inputs& x) { return softplus(x[0], 2, 1); }, one_input(), {.high = 0.3});
+}
+
+TEST_CASE("powers, bounds and choices") {
+  check_op(
+      "pow", [](const Inputs& x) { return pow(x[0], 0); }, one_input());
+  check_op(
+      "pow", [](const Inputs& x) { return pow(x[0], 1); }, one_input());
+  check_op("pow", [](const Inputs& x) { return pow(x[0], 2); }, one_input(), {.error_names = {"square"}});
+  check_op(
+      "pow", [](const Inputs& x) { return pow(x[0], 3); }, one_input());
+  check_op("pow", [](const Inputs& x) { return pow(x[0], -1.5); }, one_input(), {.low = 0.2});
+  check_op("pow", [](const Inputs& x) { return pow(x[0], 0.5); }, one_input(),
+           {.low = 0.2, .error_names = {"sqrt"}});
+  check_op(
+      "pow", [](const Inputs& x) { return pow(2.5, x[0]); }, one_input());
+  check_op("pow", [](const Inputs& x) { return pow(x[0], x[1]); }, two_inputs(), {.low = 0.5});
+  check_op("clamp", [](const Inputs& x) { return clamp(x[0], -0.5, 1.0); }, one_input(), {.jumps = true});
+  check_op("clamp", [](const Inputs& x) { return clamp(x[0], {}, 0.3); }, one_input(), {.jumps = true});
+  check_op("clamp", [](const Inputs& x) { return clamp(x[0], 0.1); }, one_input(), {.low = 0.2});
+  const OpOptions jumps{.jumps = true};
+  check_op(
+      "maximum", [](const Inputs& x) { return maximum(x[0], x[1]); }, two_inputs(), jumps);
+  check_op(
+      "minimum", [](const Inputs& x) { return minimum(x[0], x[1]); }, two_inputs(), jumps);
+  const auto positive = [](const Tensor& x) { return x.detach() > 0; };
+  check_op(
+      "where", [=](const Inputs& x) { return where(positive(x[0]), x[0], x[1]); }, two_inputs(), jumps);
+  check_op(
+      "where", [=](const Inputs& x) { return where(positive(x[1]), x[0], x[1]); }, two_inputs(), jumps);
+  check_op(
+      "where", [=](const Inputs& x) { return where(positive(x[0]), x[0], 2); }, one_input(), jumps);
+  check_op(
+      "where", [=](const Inputs& x) { return where(positive(x[0]), 2, x[0]); }, one_input(), jumps);
+  check_op("masked_fill", [=](const Inputs& x) { return masked_fill(x[0], positive(x[0]), 3); }, one_input(),
+           {.jumps = true, .error_names = {"where"}});
 }
 
 TEST_CASE("arithmetic of two tensors") {

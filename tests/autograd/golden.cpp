@@ -64,6 +64,21 @@ Tensors golden_max_pool2d(const Tensors& x, const Parameters& p) {
                      {size2(p, "stride"), size2(p, "padding"), size2(p, "dilation"), p.flag("ceil_mode")})};
 }
 
+Tensors golden_pow(const Tensors& x, const Parameters& p) {
+  return {x.size() > 1 ? pow(x[0], x[1]) : pow(x[0], p.number("exponent"))};
+}
+
+Tensors golden_clamp(const Tensors& x, const Parameters& p) {
+  std::optional<Scalar> low, high;
+  if (p.has("low")) low = p.number("low");
+  if (p.has("high")) high = p.number("high");
+  return {clamp(x[0], low, high)};
+}
+
+Tensors golden_gelu(const Tensors& x, const Parameters& p) {
+  return {gelu(x[0], p.text("approximate") == "tanh" ? GeluApproximation::tanh : GeluApproximation::none)};
+}
+
 int64_t dim_of(const Parameters& p) { return static_cast<int64_t>(p.number("dim")); }
 
 using T = const Tensor&;
@@ -84,6 +99,44 @@ const Table operations{
     {"sqrt", unary([](T x) { return sqrt(x); })},
     {"tanh", unary([](T x) { return tanh(x); })},
     {"relu", unary([](T x) { return relu(x); })},
+    {"abs", unary([](T x) { return abs(x); })},
+    {"sign", unary([](T x) { return sign(x); })},
+    {"square", unary([](T x) { return square(x); })},
+    {"rsqrt", unary([](T x) { return rsqrt(x); })},
+    {"reciprocal", unary([](T x) { return reciprocal(x); })},
+    {"sin", unary([](T x) { return sin(x); })},
+    {"cos", unary([](T x) { return cos(x); })},
+    {"log1p", unary([](T x) { return log1p(x); })},
+    {"expm1", unary([](T x) { return expm1(x); })},
+    {"erf", unary([](T x) { return erf(x); })},
+    {"round", unary([](T x) { return round(x); })},
+    {"floor", unary([](T x) { return floor(x); })},
+    {"ceil", unary([](T x) { return ceil(x); })},
+    {"sigmoid", unary([](T x) { return sigmoid(x); })},
+    {"silu", unary([](T x) { return silu(x); })},
+    {"logical_not", unary([](T x) { return logical_not(x); })},
+    {"maximum", binary([](T a, T b) { return maximum(a, b); })},
+    {"minimum", binary([](T a, T b) { return minimum(a, b); })},
+    {"logical_and", binary([](T a, T b) { return logical_and(a, b); })},
+    {"logical_or", binary([](T a, T b) { return logical_or(a, b); })},
+    {"logical_xor", binary([](T a, T b) { return logical_xor(a, b); })},
+    {"pow", golden_pow},
+    {"clamp", golden_clamp},
+    {"where", [](const Tensors& x, const Parameters&) -> Tensors { return {where(x[0], x[1], x[2])}; }},
+    {"masked_fill",
+     [](const Tensors& x, const Parameters& p) -> Tensors {
+       return {masked_fill(x[0], x[1], p.number("value"))};
+     }},
+    {"leaky_relu",
+     [](const Tensors& x, const Parameters& p) -> Tensors {
+       return {leaky_relu(x[0], p.number("negative_slope"))};
+     }},
+    {"elu", [](const Tensors& x, const Parameters& p) -> Tensors { return {elu(x[0], p.number("alpha"))}; }},
+    {"gelu", golden_gelu},
+    {"softplus",
+     [](const Tensors& x, const Parameters& p) -> Tensors {
+       return {softplus(x[0], p.number("beta"), p.number("threshold"))};
+     }},
     {"matmul", binary([](T a, T b) { return matmul(a, b); })},
     {"linear",
      [](const Tensors& x, const Parameters& p) -> Tensors {

@@ -92,8 +92,75 @@ def pointwise(golden: Golden) -> None:
     x = torch.cat([randn("unary", 29), torch.tensor([0.0, 3.0, -3.0, 8.5, -20.0], dtype=torch.float64)])
     for op in ("neg", "exp", "tanh", "relu"):
         golden.case(f"{op}/vector", getattr(torch, op), [x])
-    for op in ("log", "sqrt"):
+    for op in ("log", "sqrt", "rsqrt", "log1p"):
         golden.case(f"{op}/vector", getattr(torch, op), [randn("unary", 34).abs() + 0.05])
+    halves = torch.arange(-8, 9, dtype=torch.float64) / 4
+    for op in ("abs", "sign", "square", "sin", "cos", "expm1", "erf", "round", "floor", "ceil", "sigmoid"):
+        golden.case(f"{op}/vector", getattr(torch, op), [torch.cat([x, halves])])
+    golden.case("reciprocal/vector", torch.reciprocal, [x + (x == 0)])
+    for case, bounds in {
+        "both": (-0.5, 1.0),
+        "low": (0.0, None),
+        "high": (None, 0.25),
+        "empty": (1.0, -1.0),
+    }.items():
+        low, high = bounds
+        golden.case(
+            f"clamp/{case}", lambda t: torch.clamp(t, low, high), [torch.cat([x, halves])], low=low, high=high
+        )
+
+
+def activations(golden: Golden) -> None:
+    x = torch.cat(
+        [randn("activation", 29), torch.tensor([0.0, 3.0, -3.0, 8.5, -20.0, 25.0], dtype=torch.float64)]
+    )
+    cases = {
+        "leaky_relu/default": (functional.leaky_relu, {"negative_slope": 0.01}),
+        "leaky_relu/steep": (functional.leaky_relu, {"negative_slope": 0.3}),
+        "elu/default": (functional.elu, {"alpha": 1.0}),
+        "elu/alpha": (functional.elu, {"alpha": 0.4}),
+        "gelu/none": (functional.gelu, {"approximate": "none"}),
+        "gelu/tanh": (functional.gelu, {"approximate": "tanh"}),
+        "silu/default": (functional.silu, {}),
+        "softplus/default": (functional.softplus, {"beta": 1.0, "threshold": 20.0}),
+        "softplus/beta": (functional.softplus, {"beta": 3.0, "threshold": 2.0}),
+    }
+    for name, (function, options) in cases.items():
+        golden.case(name, lambda t: function(t, **options), [x], **options)
+
+
+def powers_and_choices(golden: Golden) -> None:
+    x = randn("power", 3, 5)
+    for exponent in (0.0, 0.5, 1.0, 2.0, 3.0, -1.5):
+        base = x if exponent == int(exponent) else x.abs() + 0.1
+        golden.case(f"pow/number_{exponent}", lambda t: torch.pow(t, exponent), [base], exponent=exponent)
+    golden.case("pow/tensors", torch.pow, [x.abs() + 0.1, randn("exponent", 5)])
+    zeros = torch.tensor([0.0, 0.0, 2.0, 0.0], dtype=torch.float64)
+    golden.case("pow/zeros", torch.pow, [zeros, torch.tensor([0.0, 2.0, 0.0, 1.0], dtype=torch.float64)])
+    for op, (case, (a, b)) in product(
+        ("maximum", "minimum"),
+        {"same": ((4, 5), (4, 5)), "row": ((4, 5), (5,)), "outer": ((3, 1), (1, 4))}.items(),
+    ):
+        golden.case(f"{op}/{case}", getattr(torch, op), [randn(f"{op} a", *a), randn(f"{op} b", *b)])
+        golden.case(
+            f"{op}/{case}_ties", getattr(torch, op), [randn("tie a", *a).round(), randn("tie b", *b).round()]
+        )
+    for case, (c, a, b) in {
+        "same": ((4, 5), (4, 5), (4, 5)),
+        "mixed": ((4, 1), (5,), (2, 1, 5)),
+        "condition_last": ((2, 3, 4), (3, 1), ()),
+    }.items():
+        condition = randn("condition", *c) > 0
+        golden.case(f"where/{case}", torch.where, [condition, randn("where a", *a), randn("where b", *b)])
+    for op in ("logical_and", "logical_or", "logical_xor"):
+        golden.case(
+            f"{op}/row", getattr(torch, op), [randn("logic a", 4, 5).round(), randn("logic b", 5).round()]
+        )
+    golden.case("logical_not/matrix", torch.logical_not, [randn("logic a", 4, 5).round()])
+    mask = randn("mask", 5) > 0
+    golden.case(
+        "masked_fill/row", lambda t, m: t.masked_fill(m, -3.5), [randn("masked", 4, 5), mask], value=-3.5
+    )
 
 
 def reductions(golden: Golden) -> None:
@@ -277,6 +344,8 @@ def ops_golden() -> tuple[dict[str, Tensor], dict[str, str]]:
     golden = Golden()
     for part in (
         pointwise,
+        activations,
+        powers_and_choices,
         reductions,
         products,
         convolutions,
