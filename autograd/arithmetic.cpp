@@ -104,7 +104,9 @@ const Tensor& div_(const Tensor& x, const Tensor& y) {
 }
 
 const Tensor& add_(const Tensor& x, Scalar y) { return add_(x, kernels::scalar_like(y, x)); }
+const Tensor& sub_(const Tensor& x, Scalar y) { return sub_(x, kernels::scalar_like(y, x)); }
 const Tensor& mul_(const Tensor& x, Scalar y) { return mul_(x, kernels::scalar_like(y, x)); }
+const Tensor& div_(const Tensor& x, Scalar y) { return div_(x, kernels::scalar_like(y, x)); }
 
 const Tensor& copy_(const Tensor& x, const Tensor& src) {
   check_writable("copy_", x, src);

@@ -46,7 +46,9 @@ const Tensor& sub_(const Tensor& x, const Tensor& y);
 const Tensor& mul_(const Tensor& x, const Tensor& y);
 const Tensor& div_(const Tensor& x, const Tensor& y);
 const Tensor& add_(const Tensor& x, Scalar y);
+const Tensor& sub_(const Tensor& x, Scalar y);
 const Tensor& mul_(const Tensor& x, Scalar y);
+const Tensor& div_(const Tensor& x, Scalar y);
 /// x = src, broadcast and converted.
 const Tensor& copy_(const Tensor& x, const Tensor& src);
 const Tensor& fill_(const Tensor& x, Scalar value);
@@ -57,7 +59,9 @@ inline const Tensor& operator-=(const Tensor& x, const Tensor& y) { return sub_(
 inline const Tensor& operator*=(const Tensor& x, const Tensor& y) { return mul_(x, y); }
 inline const Tensor& operator/=(const Tensor& x, const Tensor& y) { return div_(x, y); }
 inline const Tensor& operator+=(const Tensor& x, Scalar y) { return add_(x, y); }
+inline const Tensor& operator-=(const Tensor& x, Scalar y) { return sub_(x, y); }
 inline const Tensor& operator*=(const Tensor& x, Scalar y) { return mul_(x, y); }
+inline const Tensor& operator/=(const Tensor& x, Scalar y) { return div_(x, y); }
 
 Tensor neg(const Tensor& x);
 inline Tensor operator-(const Tensor& x) { return neg(x); }

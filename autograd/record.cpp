@@ -22,7 +22,7 @@ void check_recordable(const char* operation, const Tensor& output) {
   check(is_floating_point(output.dtype()), operation, ": a result of dtype ", output.dtype(),
         " has no gradient");
   check(output.is_leaf() && !output.requires_grad(), operation,
-        ": record() was given a tensor that has a past of its own");
+        ": record() was given a tensor that has a past of its own; compute it from detach()ed inputs");
 }
 
 }  // namespace detail

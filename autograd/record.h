@@ -1,11 +1,12 @@
 // How an operation becomes differentiable, the library's own and a user's alike: compute the value, then
 // record the gradient beside it.
 //
-//   // y = exp(x); dx = dy * y.
-//   Tensor exp(const Tensor& x) {
-//     Tensor y = kernels::exp(x);
-//     return record("exp", y, {x}, [y = SavedTensor(y)](const Tensor& dy) -> Gradients { return
-//     {kernels::mul(dy, y.get())}; });
+//   // y = exp(x); dx = dy y.
+//   Tensor my_exp(const Tensor& x) {
+//     const Tensor y = exp(x.detach());  // not recorded; kernels:: has functions that never are
+//     return record("my_exp", y, {x}, [y = SavedTensor(y)](const Tensor& dy) -> Gradients {
+//       return {dy * y.get()};
+//     });
 //   }
 //
 // The closure runs with recording switched off: there are no second derivatives, and asking for them is an

@@ -4,6 +4,7 @@
 #include <tern/core/tensor.h>
 #include <tern/kernels/reduce.h>
 
+#include <concepts>
 #include <optional>
 
 namespace tern {
@@ -12,6 +13,15 @@ namespace tern {
 Tensor sum(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
 /// Floating-point only. The mean of nothing is NaN.
 Tensor mean(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
+/// The same over one dimension: sum(x, 1).
+template <std::integral Dim>
+Tensor sum(const Tensor& x, Dim dim, bool keepdim = false) {
+  return sum(x, Shape{static_cast<int64_t>(dim)}, keepdim);
+}
+template <std::integral Dim>
+Tensor mean(const Tensor& x, Dim dim, bool keepdim = false) {
+  return mean(x, Shape{static_cast<int64_t>(dim)}, keepdim);
+}
 
 using kernels::ValuesAndIndices;
 /// The largest element. NaN wins; of equals, the gradient goes to the first.

@@ -18,6 +18,7 @@ struct Options {
 };
 
 void add_options(CLI::App& app, Options& o) {
+  app.option_defaults()->always_capture_default();
   app.add_option("--dataset", o.dataset, "Which images")->check(CLI::IsMember({"cifar10", "fashion-mnist"}));
   app.add_option("--data", o.data, "Folder with the data set's files");
   app.add_flag("--download", o.download, "Fetch CIFAR-10 into --data first, where it is not there");
@@ -32,7 +33,6 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--log", o.log, "Write an object per epoch to this file (JSON lines)");
   app.add_option("--checkpoint", o.checkpoint, "Write the run's state to this file after each epoch");
   app.add_option("--resume", o.resume, "Go on from this checkpoint");
-  app.option_defaults()->always_capture_default();
 }
 
 // 32x32 images with three channels, values from -1 to 1, whatever the data set.
@@ -49,7 +49,6 @@ nn::Sequential make_model() {
 }
 
 using Loader = data::DataLoader<data::ImageDataset>;
-
 // One pass over the training images; returns the mean loss.
 double train_epoch(nn::Sequential& model, optim::SGD& optimizer, Loader& loader, Device device,
                    train::Progress& progress) {
@@ -100,7 +99,6 @@ void run(const Options& o) {
   nn::Sequential model = make_model();
   model.to(device);
   optim::SGD optimizer(model.parameters(), {.lr = o.lr, .momentum = o.momentum});
-
   int64_t first_epoch = 0;
   if (!o.resume.empty()) {
     const train::Notes notes = train::load_checkpoint(o.resume, model, optimizer);
@@ -108,6 +106,12 @@ void run(const Options& o) {
     first_epoch = train::noted_count(o.resume, notes, "epoch");
     train_loader.set_epoch(first_epoch);
   }
+  const auto save = [&](int64_t epoch) {
+    train::Notes notes = settings(o);
+    notes["epoch"] = std::to_string(epoch);
+    if (!o.checkpoint.empty()) train::save_checkpoint(o.checkpoint, model, optimizer, notes);
+  };
+  save(first_epoch);  // a path that cannot be written shows now, not after an epoch
   std::optional<train::JsonLog> log;
   if (!o.log.empty()) log.emplace(o.log, !o.resume.empty());
   double accuracy = first_epoch < o.epochs ? 0 : evaluate(model, test_loader, device);
@@ -127,11 +131,7 @@ void run(const Options& o) {
                   {"images_per_second", static_cast<double>(train_loader.dataset().size()) / seconds.count()},
                   {"seconds", seconds.count()}});
     }
-    if (!o.checkpoint.empty()) {
-      train::Notes notes = settings(o);
-      notes["epoch"] = std::to_string(epoch + 1);
-      train::save_checkpoint(o.checkpoint, model, optimizer, notes);
-    }
+    save(epoch + 1);
   }
   fmt::print("test accuracy {:.4f}\n", accuracy);
 }

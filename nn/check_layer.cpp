@@ -14,15 +14,18 @@ bool contains(const std::vector<Tensor>& list, const Tensor& x) {
 
 }  // namespace
 
-void check_members(Module& layer, const Tensor& result, const std::vector<Tensor>& inputs) {
+void check_members(Module& layer, const Tensor& result) {
   const std::vector<Tensor> reached = leaves_of(result);
   const std::vector<Tensor> listed = layer.parameters();
   for (const Tensor& leaf : reached) {
-    check(contains(listed, leaf) || contains(inputs, leaf), layer.describe(), ": a parameter of shape ",
-          leaf.shape(), " is used but not listed by members()");
+    check(contains(listed, leaf), layer.describe(), ": a parameter of shape ", leaf.shape(),
+          " is used but not listed by members()");
   }
   for (const auto& [name, parameter] : layer.named_parameters()) {
-    check(!parameter.requires_grad() || contains(reached, parameter), layer.describe(), ": parameter ", name,
+    check(parameter.requires_grad(), layer.describe(), ": parameter ", name,
+          " does not require a gradient and would never be trained: make it with requires_grad_(), or show "
+          "it as a buffer");
+    check(contains(reached, parameter), layer.describe(), ": parameter ", name,
           " is listed by members() but the result does not depend on it");
   }
 }

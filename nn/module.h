@@ -36,7 +36,8 @@ class Module;
 class Visitor {
  public:
   virtual ~Visitor() = default;
-  /// A tensor that is trained.
+  /// A tensor that is trained: one that requires a gradient, as `Tensor scale = ones({8}).requires_grad_()`
+  /// and those of nn/init.h do. One that does not is part of the state, but optimizers pass it over.
   virtual void parameter(const std::string& name, Tensor& value) = 0;
   /// A tensor that belongs to the state but is not trained (running statistics).
   virtual void buffer(const std::string& name, Tensor& value) = 0;

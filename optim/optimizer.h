@@ -53,9 +53,8 @@ class Optimizer {
 
  protected:
   Optimizer() = default;
-  Optimizer(const Optimizer&) = default;
+  // Moved only: a copy would share the state's tensors but not its counts.
   Optimizer(Optimizer&&) = default;
-  Optimizer& operator=(const Optimizer&) = default;
   Optimizer& operator=(Optimizer&&) = default;
 
   /// Throws Error for an undefined parameter, one that is no leaf, one that is given twice, and an empty

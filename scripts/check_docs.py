@@ -159,7 +159,12 @@ def main() -> int:
     parser.add_argument("flags", nargs="*")
     options = parser.parse_args()
     try:
-        problems = check_docs(options.root, options.compiler, options.flags)
+        # Readers link their programs with what the examples here are linked with.
+        links = " ".join(flag for flag in options.flags if flag.startswith("-l") or flag == "-pthread")
+        readme = options.root / "README.md"
+        told = not links or not readme.exists() or links in readme.read_text()
+        problems = [] if told else [f"README.md: does not say that programs are linked with {links}"]
+        problems += check_docs(options.root, options.compiler, options.flags)
     except BadNote as error:
         problems = [str(error)]
     print("\n".join(problems))

@@ -156,6 +156,10 @@ TEST_CASE("arithmetic in place") {
       "add_", [](const Tensor& x, const Tensor& y) { (x += 2) += y; }, -2);
   in_place(
       "mul_", [](const Tensor& x, const Tensor& y) { (x *= 2) *= y; }, -2);
+  in_place(
+      "sub_", [](const Tensor& x, const Tensor& y) { (x -= 2) -= y; }, -2);
+  in_place(
+      "div_", [](const Tensor& x, const Tensor& y) { (x /= 2) /= y; }, 0.5);
 }
 
 TEST_CASE("reductions") {

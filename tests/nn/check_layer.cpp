@@ -57,17 +57,18 @@ TEST_CASE("check_layer passes a sound layer, and leaves it as it was") {
 TEST_CASE("check_layer finds a parameter that is used but not listed") {
   TwoLinears layer;
   layer.list_first = false;
-  layer.first.to(float64);
   CHECK(fails_with("is used but not listed by members()", [&] { nn::check_layer(layer, rows); }));
 }
 
-TEST_CASE("check_layer finds a parameter that is listed but not used, unless it is frozen") {
+TEST_CASE("check_layer finds a parameter that is listed but not used, or does not require a gradient") {
   TwoLinears layer;
   layer.use_second = false;
   CHECK(fails_with("parameter second.weight is listed by members() but the result does not depend on it",
                    [&] { nn::check_layer(layer, rows); }));
-  layer.second.requires_grad_(false);
-  nn::check_layer(layer, rows);
+  layer.use_second = true;
+  layer.second.weight.requires_grad_(false);
+  CHECK(fails_with("parameter second.weight does not require a gradient",
+                   [&] { nn::check_layer(layer, rows); }));
 }
 
 TEST_CASE("check_layer finds a wrong gradient, calls that differ, and a clone that is another layer") {

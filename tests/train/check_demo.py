@@ -81,6 +81,10 @@ class Demo(unittest.TestCase):
 
     def test_errors_name_the_file(self) -> None:
         self.assertIn("nowhere", self.run_demo("--resume", "nowhere", code=1))
+        unwritable = str(self.folder / "no" / "folder")
+        output = self.run_demo("--epochs", "1", "--checkpoint", unwritable, code=1)
+        self.assertIn(unwritable, output)
+        self.assertNotIn("epoch 1", output)
         damaged = self.folder / "data_batch_2.bin"
         damaged.write_bytes(damaged.read_bytes()[:-1])
         self.assertIn("data_batch_2.bin", self.run_demo("--epochs", "1", code=1))
