@@ -8,6 +8,7 @@
 #include <tern/autograd/operators.h>
 #include <tern/autograd/record.h>
 #include <tern/autograd/reductions.h>
+#include <tern/autograd/statistics.h>
 #include <tern/autograd/views.h>
 #include <tern/core/allocator.h>
 #include <tern/core/random.h>

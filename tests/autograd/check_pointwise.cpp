@@ -2,6 +2,7 @@
 #include <tern/autograd/functional.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
+#include <tern/autograd/statistics.h>
 #include <tern/autograd/views.h>
 #include <tern/tests/support/check_op.h>
 #include <tern/tests/support/layouts.h>
@@ -182,6 +183,29 @@ TEST_CASE("reductions") {
            {.float32 = 1e-4});
 }
 
+TEST_CASE("variance, norms and logsumexp") {
+  const std::vector<Shapes> samples{{{7}}, {{3, 5}}, {{2, 3, 4}}, {{9, 3}}, {{17, 33}}, {{30, 131}}};
+  for (const Shape& dims : {Shape{}, Shape{0}, Shape{-1}}) {
+    for (const bool keep : {false, true}) {
+      check_op(
+          "var", [=](const Inputs& x) { return var(x[0], dims, 0, keep); }, samples);
+      check_op(
+          "logsumexp", [=](const Inputs& x) { return logsumexp(x[0], dims, keep); }, samples);
+      check_op(
+          "norm", [=](const Inputs& x) { return norm(x[0], 2, dims, keep); }, samples);
+    }
+  }
+  const std::vector<Shapes> deep{{{2, 3, 4}}, {{3, 2, 5}}, {{4, 5, 3, 2}}};
+  for (const Shape& dims : {Shape{0, 2}, Shape{1, 0}}) {
+    check_op(
+        "stddev", [=](const Inputs& x) { return stddev(x[0], dims); }, deep);
+    check_op("norm", [=](const Inputs& x) { return norm(x[0], 3, dims); }, deep, {.low = 0.3});
+    check_op(
+        "var", [=](const Inputs& x) { return var(x[0], dims, 1.5, true); }, deep);
+  }
+  check_op("norm", [](const Inputs& x) { return norm(x[0], 1); }, deep, {.low = 0.1});
+}
+
 TEST_CASE("largest and smallest elements") {
   const OpOptions options{.jumps = true};
   const std::vector<Shapes> samples{{{1}},       {{7}},          {{17}},      {{3, 5}},
@@ -190,6 +214,12 @@ TEST_CASE("largest and smallest elements") {
       "max", [](const Inputs& x) { return max(x[0]); }, samples, options);
   check_op(
       "min", [](const Inputs& x) { return min(x[0]); }, samples, options);
+  for (const Shape& dims : {Shape{}, Shape{0}, Shape{-1}}) {
+    check_op(
+        "amax", [=](const Inputs& x) { return amax(x[0], dims); }, samples, options);
+    check_op(
+        "amin", [=](const Inputs& x) { return amin(x[0], dims, true); }, samples, options);
+  }
   for (const int64_t dim : {0, -1}) {
     for (const bool keep : {false, true}) {
       check_op(

@@ -1,6 +1,7 @@
 #include <tern/autograd/functional.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
+#include <tern/autograd/statistics.h>
 #include <tern/autograd/views.h>
 #include <tern/tests/support/golden.h>
 #include <tern/tests/support/layouts.h>
@@ -25,6 +26,11 @@ GoldenOperation unary(Function function) {
 template <class Function>
 GoldenOperation binary(Function function) {
   return [function](const Tensors& x, const Parameters&) -> Tensors { return {function(x[0], x[1])}; };
+}
+
+template <class Function>
+GoldenOperation statistic(Function function) {
+  return [function](const Tensors& x, const Parameters& p) -> Tensors { return {function(x[0], p)}; };
 }
 
 Shape dims_of(const Parameters& p) { return p.has("dims") ? Shape(p.list("dims")) : Shape{}; }
@@ -150,6 +156,19 @@ const Table operations{
      [](const Tensors& x, const Parameters& p) -> Tensors {
        return {mean(x[0], dims_of(p), p.flag("keepdim"))};
      }},
+    {"var", statistic([](T x, const Parameters& p) {
+       return var(x, dims_of(p), p.number("correction"), p.flag("keepdim"));
+     })},
+    {"stddev", statistic([](T x, const Parameters& p) {
+       return stddev(x, dims_of(p), p.number("correction"), p.flag("keepdim"));
+     })},
+    {"norm", statistic([](T x, const Parameters& p) {
+       return norm(x, std::stod(p.text("p")), dims_of(p), p.flag("keepdim"));
+     })},
+    {"logsumexp",
+     statistic([](T x, const Parameters& p) { return logsumexp(x, dims_of(p), p.flag("keepdim")); })},
+    {"amax", statistic([](T x, const Parameters& p) { return amax(x, dims_of(p), p.flag("keepdim")); })},
+    {"amin", statistic([](T x, const Parameters& p) { return amin(x, dims_of(p), p.flag("keepdim")); })},
     {"max", golden_max},
     {"argmax", golden_argmax},
     {"conv2d", golden_conv2d},

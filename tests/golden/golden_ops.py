@@ -183,6 +183,27 @@ def reductions(golden: Golden) -> None:
         )
 
 
+def statistics(golden: Golden) -> None:
+    x = randn("statistics", 3, 4, 5)
+    for dims, keepdim in product(([0], [-1], [0, 2], [0, 1, 2]), (False, True)):
+        suffix = "dims_" + "_".join(map(str, dims)) + ("_keep" if keepdim else "")
+        options = {"dims": dims, "keepdim": keepdim}
+        for correction in (0, 1):
+            for op in ("var", "std"):
+                function = lambda t: getattr(torch, op)(t, dims, correction=correction, keepdim=keepdim)
+                name = "stddev" if op == "std" else op
+                golden.case(f"{name}/{suffix}_{correction}", function, [x], **options, correction=correction)
+        for p in (1.0, 2.0, 3.0, 0.5, float("inf")):
+            function = lambda t: torch.linalg.vector_norm(t, p, dims, keepdim)
+            golden.case(f"norm/{suffix}_{p}", function, [x], **options, p=str(p))
+        for op in ("logsumexp", "amax", "amin"):
+            golden.case(f"{op}/{suffix}", lambda t: getattr(torch, op)(t, dims, keepdim), [x], **options)
+    large = torch.tensor([[1e3, 1e3 - 1, -5e2], [-1e3, -1e3, -1e3]], dtype=torch.float64)
+    golden.case("logsumexp/large", lambda t: torch.logsumexp(t, 1), [large], dims=[1], keepdim=False)
+    ties = torch.tensor([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]], dtype=torch.float64)
+    golden.case("amax/ties", lambda t: torch.amax(t, [1], False), [ties], dims=[1], keepdim=False)
+
+
 def products(golden: Golden) -> None:
     shapes = {
         "2d": ((3, 4), (4, 5)),
@@ -347,6 +368,7 @@ def ops_golden() -> tuple[dict[str, Tensor], dict[str, str]]:
         activations,
         powers_and_choices,
         reductions,
+        statistics,
         products,
         convolutions,
         pooling,

@@ -1,0 +1,168 @@
+#include <tern/autograd/statistics.h>
+
+#include <tern/autograd/record.h>
+#include <tern/kernels/copy.h>
+#include <tern/kernels/pointwise.h>
+#include <tern/kernels/reduce.h>
+#include <tern/kernels/where.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tern {
+namespace {
+
+using kernels::binary;
+using kernels::compare;
+using kernels::scalar_like;
+using kernels::unary;
+
+Tensor times(const Tensor& x, double factor) { return kernels::mul(x, scalar_like(factor, x)); }
+
+Shape reduced_shape(const Shape& shape, const Shape& dims, const char* operation) {
+  Shape left;
+  for (int i = 0; i < shape.dim(); ++i) {
+    const bool goes = dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t dim) {
+                        return normalize_dim(dim, shape.dim(), operation) == i;
+                      });
+    if (!goes) left.push_back(shape[i]);
+  }
+  return left;
+}
+
+// A reduction y = value(x) that keeps the reduced dimensions, with dx = gradient(x, y, dy) in the same way.
+// Both see float32 in place of the half types.
+template <class Value, class Gradient>
+Tensor reduction(const char* operation, const Tensor& x, const Shape& dims, bool keepdim, Value value,
+                 Gradient gradient) {
+  check(is_floating_point(x.dtype()), operation, ": needs a floating-point tensor, got ", x.dtype());
+  const DType dtype = x.dtype(), wide = is_reduced_floating_point(dtype) ? float32 : dtype;
+  const Tensor input = kernels::to(x, wide), kept = value(input);
+  // The shape without the reduced dimensions, as every reduction gives it.
+  const Shape shape = keepdim ? kept.shape() : reduced_shape(x.shape(), dims, operation);
+  const Tensor y = kernels::to(kernels::contiguous(kept), dtype);
+  return record(
+      operation, y.with_layout(Layout(shape, dense_strides(shape), y.layout().offset)), {x},
+      [gradient, dtype, wide, input = SavedTensor(input),
+       kept = SavedTensor(kept)](const Tensor& dy) -> Gradients {
+        const Tensor upstream = kernels::to(kernels::contiguous(dy), wide);
+        const Shape& shape = kept.get().shape();
+        const Layout layout(shape, dense_strides(shape), upstream.layout().offset);
+        return {kernels::to(gradient(input.get(), kept.get(), upstream.with_layout(layout)), dtype)};
+      });
+}
+
+// a / b, and 0 where b is 0.
+Tensor quotient_or_zero(const Tensor& a, const Tensor& b) {
+  const Tensor zero = scalar_like(0, b);
+  return kernels::where(compare(Equal{}, b, zero), zero, kernels::div(a, b));
+}
+
+double degrees_of_freedom(const Tensor& x, const Tensor& reduced, double correction) {
+  const auto outputs = static_cast<double>(std::max<int64_t>(reduced.numel(), 1));
+  return std::max(static_cast<double>(x.numel()) / outputs - correction, 0.0);
+}
+
+Tensor variance(const Tensor& x, const Shape& dims, double correction) {
+  const Tensor distance = kernels::sub(x, kernels::mean(x, dims, true));
+  const Tensor sum = kernels::sum(unary(Square{}, distance), dims, true);
+  return kernels::div(sum, scalar_like(degrees_of_freedom(x, sum, correction), sum));
+}
+
+// dx of var() for dy of it.
+Tensor variance_gradient(const Tensor& x, const Tensor& dy, const Shape& dims, double correction) {
+  const Tensor distance = kernels::sub(x, kernels::mean(x, dims, true));
+  return kernels::mul(distance, times(dy, 2 / degrees_of_freedom(x, dy, correction)));
+}
+
+template <class Extreme>
+Tensor shared_extreme(const char* operation, const Tensor& x, const Shape& dims, bool keepdim,
+                      Extreme extreme) {
+  check(x.numel() > 0 || Layout(reduced_shape(x.shape(), dims, operation)).numel() == 0, operation,
+        ": the reduced dimensions of shape ", x.shape(), " are empty");
+  return reduction(
+      operation, x, dims, keepdim, [=](const Tensor& t) { return extreme(t, dims, true); },
+      [=](const Tensor& t, const Tensor& y, const Tensor& dy) {
+        const Tensor chosen = compare(Equal{}, t, y);
+        const Tensor count = kernels::to(kernels::sum(chosen, dims, true), dy.dtype());
+        return kernels::where(chosen, kernels::div(dy, count), scalar_like(0, dy));
+      });
+}
+
+// The norm for finite p: (sum |x|^p)^(1/p), dx = dy sign(x) (|x| / y)^(p-1).
+Tensor power_norm(const Tensor& x, double p, const Shape& dims, bool keepdim) {
+  return reduction(
+      "norm", x, dims, keepdim,
+      [=](const Tensor& t) {
+        if (p == 2) return unary(Sqrt{}, kernels::sum(unary(Square{}, t), dims, true));
+        const Tensor sum = kernels::sum(unary(Power{p}, unary(Abs{}, t)), dims, true);
+        return unary(Power{1 / p}, sum);
+      },
+      [=](const Tensor& t, const Tensor& y, const Tensor& dy) {
+        if (p == 2) return kernels::mul(dy, quotient_or_zero(t, y));
+        const Tensor share = unary(Power{p - 1}, quotient_or_zero(unary(Abs{}, t), y));
+        return kernels::mul(dy, kernels::mul(unary(Sign{}, t), share));
+      });
+}
+
+}  // namespace
+
+Tensor var(const Tensor& x, const Shape& dims, double correction, bool keepdim) {
+  return reduction(
+      "var", x, dims, keepdim, [=](const Tensor& t) { return variance(t, dims, correction); },
+      [=](const Tensor& t, const Tensor&, const Tensor& dy) {
+        return variance_gradient(t, dy, dims, correction);
+      });
+}
+
+Tensor stddev(const Tensor& x, const Shape& dims, double correction, bool keepdim) {
+  return reduction(
+      "stddev", x, dims, keepdim,
+      [=](const Tensor& t) { return unary(Sqrt{}, variance(t, dims, correction)); },
+      [=](const Tensor& t, const Tensor& y, const Tensor& dy) {
+        return variance_gradient(t, quotient_or_zero(times(dy, 0.5), y), dims, correction);
+      });
+}
+
+Tensor norm(const Tensor& x, double p, const Shape& dims, bool keepdim) {
+  check(p > 0, "norm: p must be above 0, got ", p);
+  if (std::isfinite(p)) return power_norm(x, p, dims, keepdim);
+  return reduction(
+      "norm", x, dims, keepdim, [=](const Tensor& t) { return kernels::max(unary(Abs{}, t), dims, true); },
+      [=](const Tensor& t, const Tensor& y, const Tensor& dy) {
+        const Tensor chosen = compare(Equal{}, unary(Abs{}, t), y);
+        const Tensor count = kernels::to(kernels::sum(chosen, dims, true), dy.dtype());
+        const Tensor share = kernels::mul(kernels::div(dy, count), unary(Sign{}, t));
+        return kernels::where(chosen, share, scalar_like(0, dy));
+      });
+}
+
+Tensor logsumexp(const Tensor& x, const Shape& dims, bool keepdim) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return reduction(
+      "logsumexp", x, dims, keepdim,
+      [=](const Tensor& t) {
+        const Tensor most = kernels::max(t, dims, true);
+        // Infinite ones can't be subtracted, and need not be.
+        const Tensor infinite = compare(Equal{}, unary(Abs{}, most), scalar_like(infinity, most));
+        const Tensor shift = kernels::where(infinite, scalar_like(0, most), most);
+        const Tensor sum = kernels::sum(unary(Exp{}, kernels::sub(t, shift)), dims, true);
+        return kernels::add(unary(Log{}, sum), shift);
+      },
+      [=](const Tensor& t, const Tensor& y, const Tensor& dy) {
+        const Tensor nothing = compare(Equal{}, y, scalar_like(-infinity, y));
+        const Tensor shift = kernels::where(nothing, scalar_like(0, y), y);
+        return kernels::mul(dy, unary(Exp{}, kernels::sub(t, shift)));
+      });
+}
+
+Tensor amax(const Tensor& x, const Shape& dims, bool keepdim) {
+  return shared_extreme("amax", x, dims, keepdim, kernels::max);
+}
+
+Tensor amin(const Tensor& x, const Shape& dims, bool keepdim) {
+  return shared_extreme("amin", x, dims, keepdim, kernels::min);
+}
+
+}  // namespace tern

@@ -1,0 +1,143 @@
+// NaN, infinities, zeros and what is refused: the operations that take each element from somewhere, powers,
+// activations and statistics. Expected values are PyTorch's where the comment does not say otherwise.
+#include <tern/autograd/backward.h>
+#include <tern/autograd/functional.h>
+#include <tern/autograd/operators.h>
+#include <tern/autograd/reductions.h>
+#include <tern/autograd/statistics.h>
+#include <tern/kernels/creation.h>
+#include <tern/tests/support/layouts.h>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace tern;
+using namespace tern::tests;
+
+namespace {
+
+constexpr double not_a_number = NAN, infinite = INFINITY;
+
+Tensor row(const std::vector<double>& values) {
+  return tensor_of(values, {static_cast<int64_t>(values.size())});
+}
+
+// Equal, NaN where NaN is wanted.
+bool gives(const Tensor& got, const std::vector<double>& want) {
+  return allclose(got, row(want), 1e-12, 1e-12, true);
+}
+
+// The gradient of sum(function(x)).
+template <class Function>
+Tensor slope(const std::vector<double>& x, Function function) {
+  const Tensor leaf = row(x).requires_grad_();
+  backward(sum(function(leaf)));
+  return leaf.grad();
+}
+
+}  // namespace
+
+TEST_CASE("maximum and minimum: NaN wins on either side; of equals each gets half") {
+  const Tensor a = row({not_a_number, 1, 1, -infinite}), b = row({1, not_a_number, 1, infinite});
+  CHECK(gives(maximum(a, b), {not_a_number, not_a_number, 1, infinite}));
+  CHECK(gives(minimum(a, b), {not_a_number, not_a_number, 1, -infinite}));
+  CHECK(
+      gives(slope({not_a_number, 1, 1, 0}, [&](const Tensor& x) { return maximum(x, b); }), {1, 1, 0.5, 0}));
+  CHECK(equal(maximum(tensor({3, -2}), tensor({1, 5})), tensor({3, 5})));
+}
+
+TEST_CASE("clamp keeps NaN, lets the upper bound win, and serves integers") {
+  CHECK(gives(clamp(row({not_a_number, -infinite, 0.5, infinite}), 0, 1), {not_a_number, 0, 0.5, 1}));
+  CHECK(gives(clamp(row({-5, 0, 5}), 1, -1), {-1, -1, -1}));
+  CHECK(gives(slope({not_a_number, -1, 0, 0.5, 1, 2}, [](const Tensor& x) { return clamp(x, 0, 1); }),
+              {0, 0, 0, 1, 0, 0}));
+  CHECK(equal(clamp(tensor({-5, 0, 5}), -1, 3), tensor({-1, 0, 3})));
+  CHECK(clamp(tensor({1, 2}), 0.5).dtype() == float32);
+  CHECK(fails_with("clamp: needs a bound", [] { clamp(row({1}), {}); }));
+  CHECK(fails_with("clamp: a bound is NaN", [] { clamp(row({1}), not_a_number); }));
+}
+
+TEST_CASE("where does not let the branch not taken through, not even its gradient's NaN") {
+  const Tensor x = row({0, 4});
+  CHECK(gives(where(x > 0, sqrt(x), 0), {0, 2}));
+  const Tensor condition = tensor({true, false});
+  CHECK(gives(slope({1, infinite}, [&](const Tensor& t) { return where(condition, t, t * 0); }), {1, 0}));
+  CHECK(fails_with("where: the condition must be bool, got float64", [&] { where(x, x, x); }));
+  CHECK(fails_with("where", [&] { where(x > 0, x, row({1, 2, 3})); }));
+  CHECK(where(condition, tensor({1, 2}), 0.5).dtype() == float32);
+}
+
+TEST_CASE("masked_fill keeps the dtype, and its mask must fit") {
+  CHECK(equal(masked_fill(tensor({1, 2, 3}), tensor({true, false, true}), 7), tensor({7, 2, 7})));
+  CHECK(gives(masked_fill(row({not_a_number, 2}), tensor({true, false}), 1), {1, 2}));
+  CHECK(fails_with("masked_fill: mask of shape", [] { masked_fill(row({1}), tensor({true, false}), 0); }));
+}
+
+TEST_CASE("powers of zero and negative numbers; integers stay integers") {
+  CHECK(gives(pow(row({0, -1, 2, not_a_number}), 0), {1, 1, 1, 1}));
+  CHECK(gives(slope({0, -1, 2, not_a_number}, [](const Tensor& x) { return pow(x, 0); }), {0, 0, 0, 0}));
+  CHECK(gives(pow(row({0, -1, 4}), 0.5), {0, not_a_number, 2}));
+  CHECK(gives(slope({0, -1, 2}, [](const Tensor& x) { return pow(x, 3); }), {0, 3, 12}));
+  CHECK(gives(slope({0, 2}, [](const Tensor& b) { return pow(row({0, 0}), b); }), {0, 0}));
+  CHECK(equal(pow(tensor({-2, 3}), 3), tensor({-8, 27})));
+  CHECK(equal(pow(tensor({2, -1, 1, 0}), tensor({-1, -1, -1, -1})), tensor({0, -1, 1, 0})));
+  CHECK(pow(tensor({2}), 0.5).dtype() == float32);
+  CHECK(equal(pow(2, tensor({10})), tensor({1024})));
+  CHECK(fails_with("pow: an integer to the negative integer power -1", [] { pow(tensor({2}), -1); }));
+}
+
+TEST_CASE("functions of one variable at their edges") {
+  CHECK(gives(abs(row({-0.0, not_a_number, -infinite})), {0, not_a_number, infinite}));
+  CHECK_FALSE(std::signbit(abs(row({-0.0})).item<double>()));
+  CHECK(gives(slope({-3, 0, not_a_number, 3}, [](const Tensor& x) { return abs(x); }), {-1, 0, 0, 1}));
+  CHECK(gives(sign(row({-3, 0, not_a_number, infinite})), {-1, 0, 0, 1}));
+  CHECK(gives(round(row({-2.5, -1.5, 0.5, 1.5, not_a_number})), {-2, -2, 0, 2, not_a_number}));
+  CHECK(gives(rsqrt(row({0, 4, infinite, -1})), {infinite, 0.5, 0, not_a_number}));
+  CHECK(gives(reciprocal(row({0, -infinite, 4})), {infinite, 0, 0.25}));
+  CHECK(gives(sigmoid(row({-infinite, -800, 0, 800, infinite, not_a_number})),
+              {0, 0, 0.5, 1, 1, not_a_number}));
+  CHECK(equal(floor(tensor({3, -4})), tensor({3, -4})));
+  CHECK(sigmoid(tensor({0})).dtype() == float32);
+  CHECK(fails_with("abs: dtype bool", [] { abs(tensor({true})); }));
+}
+
+TEST_CASE("activations far out, and for integers") {
+  CHECK(gives(softplus(row({-800, 200, not_a_number})), {0, 200, not_a_number}));
+  CHECK(gives(slope({-800, 0, 200}, [](const Tensor& x) { return softplus(x); }), {0, 0.5, 1}));
+  CHECK(gives(elu(row({-infinite, infinite, not_a_number})), {-1, infinite, not_a_number}));
+  CHECK(gives(slope({-800, 800}, [](const Tensor& x) { return silu(x); }), {0, 1}));
+  CHECK(gives(gelu(row({-40, 40, not_a_number})), {0, 40, not_a_number}));
+  for (const auto& activation : std::vector<Tensor (*)(const Tensor&)>{
+           [](const Tensor& x) { return leaky_relu(x); }, [](const Tensor& x) { return elu(x); },
+           [](const Tensor& x) { return gelu(x); }, [](const Tensor& x) { return silu(x); },
+           [](const Tensor& x) { return softplus(x); }}) {
+    CHECK(fails_with("needs a floating-point tensor, got int64", [&] { activation(tensor({1})); }));
+  }
+}
+
+TEST_CASE("logic: whatever is not zero is true") {
+  const Tensor a = row({0, 1, not_a_number, 0}), b = row({0, 0, 2, 3});
+  CHECK(equal(logical_and(a, b), tensor({false, false, true, false})));
+  CHECK(equal(logical_or(a, b), tensor({false, true, true, true})));
+  CHECK(equal(logical_xor(a, b), tensor({false, true, false, true})));
+  CHECK(equal(logical_not(a), tensor({true, false, false, true})));
+}
+
+TEST_CASE("statistics of little, of zeros and of infinities") {
+  CHECK(gives(var(row({3}), {0}, 1, true), {not_a_number}));
+  CHECK(gives(var(row({3}), {0}, 0, true), {0}));
+  CHECK(gives(var(row({}), {0}, 0, true), {not_a_number}));
+  CHECK(gives(slope({2, 2}, [](const Tensor& x) { return stddev(x); }), {0, 0}));
+  CHECK(gives(slope({0, 0}, [](const Tensor& x) { return norm(x); }), {0, 0}));
+  CHECK(gives(norm(row({-3, 2}), infinite, {0}, true), {3}));
+  CHECK(fails_with("norm: p must be above 0", [] { norm(row({1}), 0); }));
+  CHECK(gives(logsumexp(row({-infinite, -infinite}), {0}, true), {-infinite}));
+  CHECK(gives(logsumexp(row({infinite, 0}), {0}, true), {infinite}));
+  CHECK(gives(logsumexp(row({not_a_number, 0}), {0}, true), {not_a_number}));
+  CHECK(gives(slope({-infinite, -infinite}, [](const Tensor& x) { return logsumexp(x, {0}); }),
+              {0, 0}));  // PyTorch: NaN
+  CHECK(gives(amax(row({1, not_a_number, 2}), {0}, true), {not_a_number}));
+  CHECK(fails_with("amax", [] { amax(row({}), {0}); }));
+  CHECK(fails_with("var: needs a floating-point tensor, got int64", [] { var(tensor({1})); }));
+}
