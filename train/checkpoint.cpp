@@ -55,7 +55,8 @@ void check_settings(const std::string& path, const Notes& notes, const Notes& ex
   for (const auto& [name, value] : expected) {
     const auto found = notes.find(name);
     const std::string saved = found == notes.end() ? "absent" : found->second;
-    if (saved != value) problems += "; " + name + " was " + saved + ", is now " + value;
+    if (saved == value) continue;
+    problems.append("; ").append(name).append(" was ").append(saved).append(", is now ").append(value);
   }
   check(problems.empty(), path, ": the run was started with other settings", problems);
 }

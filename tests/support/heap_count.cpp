@@ -20,10 +20,12 @@ std::atomic<int64_t> calls{0};
 
 #if TERN_COUNTS_HEAP
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): glibc's own names
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
 void* __libc_realloc(void* pointer, size_t bytes);
 void* __libc_memalign(size_t alignment, size_t bytes);
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 void* malloc(size_t bytes) {
   calls.fetch_add(1, std::memory_order_relaxed);
