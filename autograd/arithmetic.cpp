@@ -77,9 +77,10 @@ const Tensor& sub_(const Tensor& x, const Tensor& y) {
 const Tensor& mul_(const Tensor& x, const Tensor& y) {
   check_writable("mul_", x, y);
   const Tensor before = is_grad_enabled() && y.requires_grad() ? kernels::clone(x) : Tensor();
+  const SavedTensor operand(y);  // before the write: where y shares memory with x, backward must refuse
   kernels::binary_(Mul{}, x, y);
   record_in_place("mul_", x, {y},
-                  [left = Operand(x), right = Operand(y), before = SavedTensor(before), y = SavedTensor(y)](
+                  [left = Operand(x), right = Operand(y), before = SavedTensor(before), y = operand](
                       const Tensor& dy, Wants wants) -> Gradients {
                     return {wants[0] ? left.gradient(kernels::mul(dy, y.get())) : Tensor(),
                             wants[1] ? right.gradient(kernels::mul(dy, before.get())) : Tensor()};
@@ -90,9 +91,10 @@ const Tensor& mul_(const Tensor& x, const Tensor& y) {
 const Tensor& div_(const Tensor& x, const Tensor& y) {
   check_writable("div_", x, y);
   const Tensor before = is_grad_enabled() && y.requires_grad() ? kernels::clone(x) : Tensor();
+  const SavedTensor operand(y);  // before the write: where y shares memory with x, backward must refuse
   kernels::binary_(Div{}, x, y);
   record_in_place("div_", x, {y},
-                  [left = Operand(x), right = Operand(y), before = SavedTensor(before), y = SavedTensor(y)](
+                  [left = Operand(x), right = Operand(y), before = SavedTensor(before), y = operand](
                       const Tensor& dy, Wants wants) -> Gradients {
                     const Tensor quotient = kernels::div(dy, y.get());
                     return {wants[0] ? left.gradient(quotient) : Tensor(),

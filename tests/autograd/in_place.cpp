@@ -184,3 +184,13 @@ TEST_CASE("another view of the memory that is written gives what it held before"
   table += select(table, 0, 0);
   CHECK(values_of(row) == std::vector<double>{0, 2, 4, 3, 5, 7});
 }
+
+TEST_CASE("a factor or divisor that shares memory with what it changes is refused by backward, not misread") {
+  const Tensor leaf = tensor({2.0, 3.0}).requires_grad_();
+  Tensor x = leaf * 1.0;
+  x *= x;
+  CHECK_THROWS_AS(backward(sum(x)), Error);
+  x = leaf * 1.0;
+  x /= x.detach();
+  CHECK_THROWS_AS(backward(sum(x)), Error);
+}
