@@ -6,6 +6,7 @@
 #include <tern/kernels/pointwise.h>
 
 namespace tern {
+
 // y = a + b; da = dy, db = dy.
 Tensor add(const Tensor& a, const Tensor& b) {
   return record("add", kernels::add(a, b), {a, b},

@@ -9,12 +9,8 @@
 namespace tern {
 namespace {
 
-// What is left of dy where `taken` holds.
-Tensor part(const Tensor& taken, const Tensor& dy) {
-  return kernels::where(taken, dy, kernels::scalar_like(0, dy));
-}
-
-// y is a where `first` compares so, otherwise b; where both are equal each gets half of dy, as in PyTorch.
+// The larger or smaller of two: an operand for which `loses` holds gets no gradient; where both are equal
+// each gets half of dy, as in PyTorch.
 template <class Math, class LoserComparison>
 Tensor extreme(const Math& math, LoserComparison loses, const Tensor& a, const Tensor& b) {
   return record(Math::name, kernels::binary(math, a, b), {a, b},
@@ -37,17 +33,15 @@ Tensor maximum(const Tensor& a, const Tensor& b) { return extreme(Maximum{}, Les
 Tensor minimum(const Tensor& a, const Tensor& b) { return extreme(Minimum{}, Greater{}, a, b); }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
-  return record(
-      "where", kernels::where(condition, a, b), {a, b},
-      [left = Operand(a), right = Operand(b), condition = SavedTensor(condition)](const Tensor& dy,
-                                                                                  Wants wants) -> Gradients {
-        return {wants[0] ? left.gradient(part(condition.get(), dy)) : Tensor(),
-                wants[1] ? right.gradient(part(kernels::compare(Equal{}, condition.get(),
-                                                                kernels::scalar_like(false, condition.get())),
-                                               dy))
-                         : Tensor()};
-      });
+  return record("where", kernels::where(condition, a, b), {a, b},
+                [left = Operand(a), right = Operand(b), condition = SavedTensor(condition)](
+                    const Tensor& dy, Wants wants) -> Gradients {
+                  const Tensor zero = kernels::scalar_like(0, dy);
+                  return {wants[0] ? left.gradient(kernels::where(condition.get(), dy, zero)) : Tensor(),
+                          wants[1] ? right.gradient(kernels::where(condition.get(), zero, dy)) : Tensor()};
+                });
 }
+
 Tensor where(const Tensor& condition, const Tensor& a, Scalar b) {
   return where(condition, a, kernels::scalar_like(b, a));
 }

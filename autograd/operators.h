@@ -98,7 +98,8 @@ Tensor ceil(const Tensor& x);
 /// 1 / (1 + e^-x).
 Tensor sigmoid(const Tensor& x);
 /// x between two bounds, of which one may be absent; where min > max, max. NaN stays NaN. The gradient passes
-/// where min < x < max. Throws Error for no bound and for NaN as one.
+/// where min < x < max. Throws Error for no bound, for NaN as one, and
+/// where no value of an integer dtype lies between them.
 Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {});
 
 /// a to the power of b. Integers stay integers; an integer to a negative number as exponent throws Error. The

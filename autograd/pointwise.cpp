@@ -5,8 +5,10 @@
 #include <tern/kernels/pointwise.h>
 #include <tern/kernels/reduce.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tern {
 namespace {
@@ -23,6 +25,13 @@ Tensor pointwise(const Math& math, const Tensor& x) {
       [math, kept = SavedTensor(GradientFromOutput<Math> ? y : input)](const Tensor& dy) -> Gradients {
         return {kernels::unary_backward(math, kept.get(), dy)};
       });
+}
+
+// The least and the largest value; for bool those of int64, which it is computed in beside a number.
+std::pair<int64_t, int64_t> integer_range(DType dtype) {
+  if (dtype == uint8) return {0, 255};
+  if (dtype == int32) return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+  return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
 }
 
 // The same, for functions that serve no integers at all.
@@ -71,6 +80,12 @@ Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> m
   const double high = max ? max->to_double() : std::numeric_limits<double>::infinity();
   check(!std::isnan(low) && !std::isnan(high), "clamp: a bound is NaN");
   if (is_floating_point(x.dtype())) return pointwise(Clamp{low, high}, x);
+  const auto [lowest, highest] = integer_range(x.dtype());
+  check(low <= static_cast<double>(highest) && high >= static_cast<double>(lowest), "clamp: no ", x.dtype(),
+        " lies between the bounds ", low, " and ", high);
+  // A bound that x's dtype does not hold would wrap around, and does not bind.
+  if (min && !min->is_floating_point()) min = std::max(min->to_int64(), lowest);
+  if (max && !max->is_floating_point()) max = std::min(max->to_int64(), highest);
   Tensor y = x;
   if (min) y = kernels::binary(Maximum{}, y, kernels::scalar_like(*min, y));
   if (max) y = kernels::binary(Minimum{}, y, kernels::scalar_like(*max, y));

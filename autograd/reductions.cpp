@@ -12,18 +12,6 @@
 namespace tern {
 namespace {
 
-// The shape with the reduced dimensions kept as size 1.
-Shape kept_shape(const Shape& shape, const Shape& dims, const char* operation) {
-  Shape kept = shape;
-  for (int i = 0; i < kept.dim(); ++i) {
-    const bool reduced = dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t dim) {
-                           return normalize_dim(dim, shape.dim(), operation) == i;
-                         });
-    if (reduced) kept[i] = 1;
-  }
-  return kept;
-}
-
 // dy of a reduction, repeated over the reduced dimensions: a view.
 Tensor spread(const Tensor& dy, const Shape& kept, const Shape& shape) {
   const Tensor dense = kernels::contiguous(dy);
@@ -52,18 +40,18 @@ Tensor record_chosen(const char* operation, const Tensor& x, int64_t dim, bool k
 Tensor sum(const Tensor& x, const Shape& dims, bool keepdim) {
   Tensor y = kernels::sum(x, dims, keepdim);
   return record("sum", y, {x},
-                [kept = kept_shape(x.shape(), dims, "sum"),
+                [kept = kernels::reduced_shape(x.shape(), dims, true, "sum"),
                  shape = x.shape()](const Tensor& dy) -> Gradients { return {spread(dy, kept, shape)}; });
 }
 
 Tensor mean(const Tensor& x, const Shape& dims, bool keepdim) {
   Tensor y = kernels::mean(x, dims, keepdim);
   const double count = static_cast<double>(x.numel()) / static_cast<double>(std::max<int64_t>(y.numel(), 1));
-  return record(
-      "mean", y, {x},
-      [kept = kept_shape(x.shape(), dims, "mean"), shape = x.shape(), count](const Tensor& dy) -> Gradients {
-        return {spread(kernels::div(dy, kernels::scalar_like(count, dy)), kept, shape)};
-      });
+  return record("mean", y, {x},
+                [kept = kernels::reduced_shape(x.shape(), dims, true, "mean"), shape = x.shape(),
+                 count](const Tensor& dy) -> Gradients {
+                  return {spread(kernels::div(dy, kernels::scalar_like(count, dy)), kept, shape)};
+                });
 }
 
 ValuesAndIndices max(const Tensor& x, int64_t dim, bool keepdim) {

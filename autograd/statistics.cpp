@@ -1,5 +1,6 @@
 #include <tern/autograd/statistics.h>
 
+#include <tern/autograd/operators.h>
 #include <tern/autograd/record.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/pointwise.h>
@@ -13,23 +14,11 @@
 namespace tern {
 namespace {
 
-using kernels::binary;
 using kernels::compare;
 using kernels::scalar_like;
 using kernels::unary;
 
 Tensor times(const Tensor& x, double factor) { return kernels::mul(x, scalar_like(factor, x)); }
-
-Shape reduced_shape(const Shape& shape, const Shape& dims, const char* operation) {
-  Shape left;
-  for (int i = 0; i < shape.dim(); ++i) {
-    const bool goes = dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t dim) {
-                        return normalize_dim(dim, shape.dim(), operation) == i;
-                      });
-    if (!goes) left.push_back(shape[i]);
-  }
-  return left;
-}
 
 // A reduction y = value(x) that keeps the reduced dimensions, with dx = gradient(x, y, dy) in the same way.
 // Both see float32 in place of the half types.
@@ -39,8 +28,7 @@ Tensor reduction(const char* operation, const Tensor& x, const Shape& dims, bool
   check(is_floating_point(x.dtype()), operation, ": needs a floating-point tensor, got ", x.dtype());
   const DType dtype = x.dtype(), wide = is_reduced_floating_point(dtype) ? float32 : dtype;
   const Tensor input = kernels::to(x, wide), kept = value(input);
-  // The shape without the reduced dimensions, as every reduction gives it.
-  const Shape shape = keepdim ? kept.shape() : reduced_shape(x.shape(), dims, operation);
+  const Shape shape = kernels::reduced_shape(x.shape(), dims, keepdim, operation);
   const Tensor y = kernels::to(kernels::contiguous(kept), dtype);
   return record(
       operation, y.with_layout(Layout(shape, dense_strides(shape), y.layout().offset)), {x},
@@ -79,8 +67,8 @@ Tensor variance_gradient(const Tensor& x, const Tensor& dy, const Shape& dims, d
 template <class Extreme>
 Tensor shared_extreme(const char* operation, const Tensor& x, const Shape& dims, bool keepdim,
                       Extreme extreme) {
-  check(x.numel() > 0 || Layout(reduced_shape(x.shape(), dims, operation)).numel() == 0, operation,
-        ": the reduced dimensions of shape ", x.shape(), " are empty");
+  check(x.numel() > 0 || Layout(kernels::reduced_shape(x.shape(), dims, false, operation)).numel() == 0,
+        operation, ": the reduced dimensions of shape ", x.shape(), " are empty");
   return reduction(
       operation, x, dims, keepdim, [=](const Tensor& t) { return extreme(t, dims, true); },
       [=](const Tensor& t, const Tensor& y, const Tensor& dy) {
@@ -127,15 +115,8 @@ Tensor stddev(const Tensor& x, const Shape& dims, double correction, bool keepdi
 
 Tensor norm(const Tensor& x, double p, const Shape& dims, bool keepdim) {
   check(p > 0, "norm: p must be above 0, got ", p);
-  if (std::isfinite(p)) return power_norm(x, p, dims, keepdim);
-  return reduction(
-      "norm", x, dims, keepdim, [=](const Tensor& t) { return kernels::max(unary(Abs{}, t), dims, true); },
-      [=](const Tensor& t, const Tensor& y, const Tensor& dy) {
-        const Tensor chosen = compare(Equal{}, unary(Abs{}, t), y);
-        const Tensor count = kernels::to(kernels::sum(chosen, dims, true), dy.dtype());
-        const Tensor share = kernels::mul(kernels::div(dy, count), unary(Sign{}, t));
-        return kernels::where(chosen, share, scalar_like(0, dy));
-      });
+  check(is_floating_point(x.dtype()), "norm: needs a floating-point tensor, got ", x.dtype());
+  return std::isfinite(p) ? power_norm(x, p, dims, keepdim) : amax(abs(x), dims, keepdim);
 }
 
 Tensor logsumexp(const Tensor& x, const Shape& dims, bool keepdim) {

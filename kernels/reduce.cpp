@@ -13,11 +13,11 @@ namespace {
 
 using Mask = std::array<bool, max_dims>;
 
-Mask reduced_dims(const Tensor& x, const Shape& dims, const char* operation) {
+Mask reduced_dims(const Shape& shape, const Shape& dims, const char* operation) {
   Mask reduced{};
   if (dims.empty()) reduced.fill(true);
   for (const int64_t dim : dims) {
-    bool& mark = reduced[static_cast<size_t>(normalize_dim(dim, x.dim(), operation))];
+    bool& mark = reduced[static_cast<size_t>(normalize_dim(dim, shape.dim(), operation))];
     check(!mark, operation, ": dimension ", dim, " is listed twice in ", dims);
     mark = true;
   }
@@ -155,7 +155,7 @@ Layout keep_dims(const Layout& result, const Mask& reduced, int dims) {
 Tensor reduce(const char* operation, ReduceOp op, const Tensor& x, const Shape& dims, bool keepdim, DType to,
               bool mean = false) {
   check_device_kernels(x.device(), operation);
-  const Mask reduced = reduced_dims(x, dims, operation);
+  const Mask reduced = reduced_dims(x.shape(), dims, operation);
   const Layout kept = part_of(x.layout(), reduced, false), gone = part_of(x.layout(), reduced, true);
   const bool extreme = op == ReduceOp::max || op == ReduceOp::min;
   check(!extreme || gone.numel() > 0, operation, ": the reduced dimensions of shape ", x.shape(),
@@ -185,6 +185,16 @@ Tensor reduce(const char* operation, ReduceOp op, const Tensor& x, const Shape& 
 DType sum_dtype(const Tensor& x) { return is_floating_point(x.dtype()) ? x.dtype() : int64; }
 
 }  // namespace
+
+Shape reduced_shape(const Shape& shape, const Shape& dims, bool keepdim, const char* operation) {
+  const Mask reduced = reduced_dims(shape, dims, operation);
+  Shape left;
+  for (int d = 0; d < shape.dim(); ++d) {
+    const bool goes = reduced[static_cast<size_t>(d)];
+    if (!goes || keepdim) left.push_back(goes ? 1 : shape[d]);
+  }
+  return left;
+}
 
 Tensor sum(const Tensor& x, const Shape& dims, bool keepdim) {
   return reduce("sum", ReduceOp::sum, x, dims, keepdim, sum_dtype(x));

@@ -15,6 +15,9 @@
 
 namespace tern::kernels {
 
+/// The shape that a reduction of `shape` over `dims` gives. Throws Error naming `operation` as above.
+Shape reduced_shape(const Shape& shape, const Shape& dims, bool keepdim, const char* operation);
+
 /// Sums of floating-point tensors keep the dtype; of integers and bool they are int64. Of nothing: 0.
 Tensor sum(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
 /// Products, with sum's dtypes. Of nothing: 1.

@@ -42,16 +42,20 @@ struct Abs {
   }
 };
 
-struct Sign {
-  static constexpr const char* name = "sign";
+// Functions in steps: without a slope anywhere, and defined for integers.
+struct Flat {
   static constexpr bool integers = true;
-  template <class T>
-  TERN_HOST_DEVICE T value(T x) const {
-    return static_cast<T>((x > T(0)) - (x < T(0)));
-  }
   template <class T>
   TERN_HOST_DEVICE T gradient_at_output(T, T) const {
     return T(0);
+  }
+};
+
+struct Sign : Flat {
+  static constexpr const char* name = "sign";
+  template <class T>
+  TERN_HOST_DEVICE T value(T x) const {
+    return static_cast<T>((x > T(0)) - (x < T(0)));
   }
 };
 
@@ -215,45 +219,30 @@ struct Erf {
   }
 };
 
-struct Round {
+struct Round : Flat {
   static constexpr const char* name = "round";
-  static constexpr bool integers = true;
   template <class T>
   TERN_HOST_DEVICE T value(T x) const {
     if constexpr (std::is_floating_point_v<T>) return math::round(x);
     return x;
   }
-  template <class T>
-  TERN_HOST_DEVICE T gradient_at_output(T, T) const {
-    return T(0);
-  }
 };
 
-struct Floor {
+struct Floor : Flat {
   static constexpr const char* name = "floor";
-  static constexpr bool integers = true;
   template <class T>
   TERN_HOST_DEVICE T value(T x) const {
     if constexpr (std::is_floating_point_v<T>) return math::floor(x);
     return x;
   }
-  template <class T>
-  TERN_HOST_DEVICE T gradient_at_output(T, T) const {
-    return T(0);
-  }
 };
 
-struct Ceil {
+struct Ceil : Flat {
   static constexpr const char* name = "ceil";
-  static constexpr bool integers = true;
   template <class T>
   TERN_HOST_DEVICE T value(T x) const {
     if constexpr (std::is_floating_point_v<T>) return math::ceil(x);
     return x;
-  }
-  template <class T>
-  TERN_HOST_DEVICE T gradient_at_output(T, T) const {
-    return T(0);
   }
 };
 

@@ -54,6 +54,10 @@ TEST_CASE("clamp keeps NaN, lets the upper bound win, and serves integers") {
               {0, 0, 0, 1, 0, 0}));
   CHECK(equal(clamp(tensor({-5, 0, 5}), -1, 3), tensor({-1, 0, 3})));
   CHECK(clamp(tensor({1, 2}), 0.5).dtype() == float32);
+  const Tensor byte = from_vector<uint8_t>({2, 200});
+  CHECK(equal(clamp(byte, -1, 300), byte));  // bounds beyond the dtype do not wrap around
+  CHECK(equal(clamp(byte, -1, 100), from_vector<uint8_t>({2, 100})));
+  CHECK(fails_with("clamp: no uint8 lies between", [&] { clamp(byte, 300); }));
   CHECK(fails_with("clamp: needs a bound", [] { clamp(row({1}), {}); }));
   CHECK(fails_with("clamp: a bound is NaN", [] { clamp(row({1}), not_a_number); }));
 }
