@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the golden files of this folder with PyTorch. Run by hand; the tests only read what is committed.
 
-    python3 make_golden.py          (PyTorch 2.15.0, CPU; no other package)
+    python3 make_golden.py [NAME…]  (PyTorch 2.15.0, CPU; no other package)
 
 cifar_cnn.safetensors: the tutorial CNN's first ten steps on the CPU.
     0.weight 0.bias 2.weight 2.bias 6.weight 6.bias   initial weights, float32
@@ -20,7 +20,8 @@ Image n = 128 * batch + image; all integers are unsigned 32-bit:
     pixel = noise + pattern, in 0..254;  input = (pixel / 255 - 0.5) / 0.5 in float32
 Batches 0..9 are used in this order; SGD with learning rate 0.01, momentum 0.9; mean cross entropy.
 
-ops.safetensors: see golden_ops.py.
+Families of operations have a file each: see FAMILIES, and golden_cases.py for what a case consists of.
+`make_golden.py NAME…` writes those alone.
 """
 
 import sys
@@ -105,10 +106,14 @@ def cifar_cnn_golden() -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     return tensors, metadata
 
 
+FAMILIES = {"cifar_cnn": cifar_cnn_golden, "ops": ops_golden}
+
+
 def main() -> None:
     torch.set_num_threads(1)
-    write_safetensors(FOLDER / "cifar_cnn.safetensors", *cifar_cnn_golden())
-    write_safetensors(FOLDER / "ops.safetensors", *ops_golden())
+    for name, make in FAMILIES.items():
+        if name in sys.argv[1:] or len(sys.argv) == 1:
+            write_safetensors(FOLDER / f"{name}.safetensors", *make())
 
 
 if __name__ == "__main__":

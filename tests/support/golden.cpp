@@ -32,12 +32,12 @@ std::string golden_path(const std::string& file) {
   return (std::filesystem::path(TERN_TESTS_FOLDER) / "golden" / file).string();
 }
 
-Golden::Golden() {
-  const Safetensors file = load_safetensors(golden_path("ops.safetensors"));
+Golden::Golden(const std::string& name_of_file) {
+  const Safetensors file = load_safetensors(golden_path(name_of_file));
   metadata_ = file.metadata;
   for (const auto& [name, tensor] : file.tensors) {
     const size_t first = name.find('/'), second = name.find('/', first + 1);
-    check(second != name.npos, "ops.safetensors: \"", name, "\" is not <op>/<case>/<tensor>");
+    check(second != name.npos, name_of_file, ": \"", name, "\" is not <op>/<case>/<tensor>");
     const std::string op = name.substr(0, first), one = name.substr(first + 1, second - first - 1);
     auto& cases = operations_[op];
     if (!cases.contains(one)) cases.emplace(one, Case{Parameters(metadata_.at(op + "/" + one)), {}});
@@ -90,6 +90,26 @@ std::string golden_problem(const Golden::Case& one, const GoldenOperation& opera
     if (!seen.contains(name)) problem += " unused " + name;
   }
   return problem;
+}
+
+std::string golden_problems(const std::string& file, const GoldenTable& table) {
+  Golden golden(file);
+  std::set<std::string> seen;
+  std::string problems;
+  for (const auto& [op, cases] : golden.operations()) {
+    for (const auto& [one, content] : cases) {
+      if (content.is_optimizer()) continue;
+      seen.insert(op);
+      const auto operation = table.find(op);
+      const std::string problem =
+          operation == table.end() ? " not tested" : golden_problem(content, operation->second);
+      if (!problem.empty()) problems += op + "/" + one + ":" + problem + "\n";
+    }
+  }
+  for (const auto& [op, operation] : table) {
+    if (!seen.contains(op)) problems += op + ": no case\n";
+  }
+  return problems;
 }
 
 }  // namespace tern::tests

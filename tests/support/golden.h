@@ -1,4 +1,4 @@
-// Values that PyTorch computed: tests/golden/ops.safetensors, as tests/golden/golden_ops.py describes it.
+// Values that PyTorch computed: the files of tests/golden that tests/golden/golden_cases.py describes.
 #pragma once
 
 #include <tern/core/safetensors.h>
@@ -36,7 +36,10 @@ using GoldenTensors = std::map<std::string, Tensor>;
 using GoldenOperation =
     std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs, const Parameters& parameters)>;
 
-/// All cases of the file, by operation ("conv2d") and case ("3x3_pad1").
+/// How each operation of a file is computed here, by its name there.
+using GoldenTable = std::map<std::string, GoldenOperation>;
+
+/// All cases of a file, by operation ("conv2d") and case ("3x3_pad1").
 class Golden {
  public:
   struct Case {
@@ -44,7 +47,7 @@ class Golden {
     GoldenTensors tensors;
     bool is_optimizer() const { return tensors.contains("step0/param"); }
   };
-  Golden();
+  explicit Golden(const std::string& file = "ops.safetensors");
   /// The operations and optimizers of the file, each with all its cases.
   std::map<std::string, std::map<std::string, Case>>& operations() { return operations_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
@@ -57,6 +60,10 @@ class Golden {
 /// What is wrong with `operation` in this case, or "": its values and all gradients must agree to 1e-10
 /// relative, and every tensor of the case must have been looked at.
 std::string golden_problem(const Golden::Case& one, const GoldenOperation& operation);
+
+/// What is wrong with the operations of `file`, a line a case, or "": every case must be met by the table's
+/// operation, and every operation of the table must have a case.
+std::string golden_problems(const std::string& file, const GoldenTable& table);
 
 /// Whether `got` agrees with `want` to `relative` (and a hundredth of that of the largest value).
 bool agrees(const Tensor& got, const Tensor& want, double relative = 1e-10);
