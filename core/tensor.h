@@ -103,6 +103,7 @@ class TensorImpl : public RefCounted {
   bool requires_grad = false;
   bool has_views =
       false;  ///< a recorded view of it exists: in-place operations could not tell the view's past
+  bool is_number = false;  ///< stands for a number of the program: its dtype counts by its kind alone
   Tensor grad;
   Tensor grad_slot;  ///< where the gradient must lie once there is one (a slice of a bucket), or undefined
   Ref<RefCounted> origin;  ///< the operation that this tensor is the result of

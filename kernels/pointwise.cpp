@@ -37,18 +37,33 @@ Tensor dense(const Tensor& x) { return x.layout().is_dense() ? x : contiguous(x)
 
 int kind(DType dtype) { return is_floating_point(dtype) ? 2 : dtype == boolean ? 0 : 1; }
 
+// Who decides the dtype where tensors meet: one with dimensions, then one without, then a number.
+int rank(const Tensor& x) { return x.impl()->is_number ? 0 : x.dim() == 0 ? 1 : 2; }
+
+// An operand of an operation in `dtype`. A single value keeps what a half type would round away.
+Tensor converted(const Tensor& x, DType dtype) {
+  return to(x, x.dim() == 0 && is_reduced_floating_point(dtype) ? float32 : dtype);
+}
+
+// Whether x is an integer number that `dtype`, an integer type, can't hold.
+bool exceeds(const Tensor& x, DType dtype) {
+  if (!x.impl()->is_number || x.dtype() != int64 || kind(dtype) != 1) return false;
+  return to(to(x, dtype), int64).item<int64_t>() != x.item<int64_t>();
+}
+
 template <class RowFunction, class Math>
 void run_binary(RowFunction function, const Math& math, DType dtype, const Tensor& a, const Tensor& b,
                 const Tensor& y) {
-  const size_t size = size_of(dtype), y_size = size_of(y.dtype());
+  const size_t a_size = size_of(a.dtype()), b_size = size_of(b.dtype()), y_size = size_of(y.dtype());
+  const bool a_wide = a.dtype() != dtype, b_wide = b.dtype() != dtype;
   const void* a_data = a.data();
   const void* b_data = b.data();
   void* y_data = y.data();
   const IteratePlan plan = make_plan(y.shape(), {&y.layout(), &a.layout(), &b.layout()});
   for_each_row(plan, [&](const int64_t* offsets, int64_t count, const int64_t* strides) {
     function(math, dtype,
-             {at(a_data, offsets[1], size), at(b_data, offsets[2], size), at(y_data, offsets[0], y_size),
-              count, strides[1], strides[2], strides[0]});
+             {at(a_data, offsets[1], a_size), at(b_data, offsets[2], b_size), at(y_data, offsets[0], y_size),
+              count, strides[1], strides[2], strides[0], a_wide, b_wide});
   });
 }
 
@@ -104,16 +119,19 @@ Strides result_strides(const Shape& shape, std::initializer_list<const Tensor*> 
 }
 
 DType result_type(const Tensor& a, const Tensor& b) {
-  if ((a.dim() == 0) == (b.dim() == 0)) return promote(a.dtype(), b.dtype());
-  const Tensor& full = a.dim() == 0 ? b : a;
-  const Tensor& single = a.dim() == 0 ? a : b;
+  const int a_rank = rank(a), b_rank = rank(b);
+  if (a_rank == b_rank) return promote(a.dtype(), b.dtype());
+  const Tensor& full = a_rank < b_rank ? b : a;
+  const Tensor& single = a_rank < b_rank ? a : b;
   return kind(single.dtype()) > kind(full.dtype()) ? promote(single.dtype(), full.dtype()) : full.dtype();
 }
 
 Tensor scalar_like(Scalar scalar, const Tensor& x) {
   const DType own = scalar.is_floating_point() ? float32 : scalar.is_boolean() ? boolean : int64;
-  Tensor value = empty({}, kind(own) > kind(x.dtype()) ? own : x.dtype(), x.device());
+  const DType wide = is_reduced_floating_point(x.dtype()) ? float32 : x.dtype();
+  Tensor value = empty({}, kind(own) < kind(wide) || wide == float64 ? wide : own, x.device());
   fill(value, scalar);
+  value.impl()->is_number = true;
   return value;
 }
 
@@ -123,7 +141,7 @@ Tensor binary(const BinaryMath& math, const Tensor& a, const Tensor& b) {
   if (!integers_allowed(math) && !is_floating_point(dtype)) dtype = float32;
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), name_of(math));
   Tensor y = empty_strided(shape, result_strides(shape, {&a, &b}), dtype, a.device());
-  run_binary(simd::pointwise_kernels().binary, math, dtype, to(a, dtype), to(b, dtype), y);
+  run_binary(simd::pointwise_kernels().binary, math, dtype, converted(a, dtype), converted(b, dtype), y);
   return y;
 }
 
@@ -136,14 +154,15 @@ void binary_(const BinaryMath& math, const Tensor& a, const Tensor& b) {
       " in place");
   check(broadcast_shapes(a.shape(), b.shape(), name_of(math)) == a.shape(), name_of(math), ": shape ",
         b.shape(), " does not broadcast to ", a.shape(), ", the tensor that is changed in place");
-  const Tensor operand = to(is_read_after_written(b, a) ? clone(b) : b, a.dtype());
+  const Tensor operand = converted(is_read_after_written(b, a) ? clone(b) : b, a.dtype());
   run_binary(simd::pointwise_kernels().binary, math, a.dtype(), a, operand, a);
   a.bump_version();
 }
 
 Tensor compare(const Comparison& math, const Tensor& a, const Tensor& b) {
   check_devices(name_of(math), a, b);
-  const DType dtype = result_type(a, b);
+  DType dtype = result_type(a, b);
+  if (exceeds(a, dtype) || exceeds(b, dtype)) dtype = int64;
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), name_of(math));
   Tensor y = empty_strided(shape, result_strides(shape, {&a, &b}), boolean, a.device());
   run_binary(simd::pointwise_kernels().compare, math, dtype, to(a, dtype), to(b, dtype), y);

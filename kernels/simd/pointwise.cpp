@@ -144,9 +144,17 @@ void binary_blocks(void (*whole)(const Math&, DType, const BinaryRow&), const Ma
   for (int64_t begin = 0; begin < row.count; begin += block) {
     const int64_t part = row.count - begin < block ? row.count - begin : block;
     // An operand that is one number stays one.
-    widen<T>(row.a, begin, row.a_stride, row.a_stride ? part : 1, a);
-    widen<T>(row.b, begin, row.b_stride, row.b_stride ? part : 1, b);
-    BinaryRow wide{a, b, y, part, row.a_stride ? 1 : 0, row.b_stride ? 1 : 0, 1};
+    if (!row.a_wide) widen<T>(row.a, begin, row.a_stride, row.a_stride ? part : 1, a);
+    if (!row.b_wide) widen<T>(row.b, begin, row.b_stride, row.b_stride ? part : 1, b);
+    BinaryRow wide{row.a_wide ? row.a : a,
+                   row.b_wide ? row.b : b,
+                   y,
+                   part,
+                   row.a_stride ? 1 : 0,
+                   row.b_stride ? 1 : 0,
+                   1,
+                   false,
+                   false};
     if constexpr (std::is_same_v<Y, bool>) {
       wide.y = static_cast<bool*>(row.y) + begin * row.y_stride;
       wide.y_stride = row.y_stride;

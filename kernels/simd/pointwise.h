@@ -18,6 +18,7 @@ struct BinaryRow {
   const void* b;
   void* y;
   int64_t count, a_stride, b_stride, y_stride;
+  bool a_wide, b_wide;  ///< a is (b is) one float for a row of a half type
 };
 
 /// One instruction set's functions. A dtype that an operation does not serve must not be asked for.

@@ -206,6 +206,35 @@ TEST_CASE("gradients pass between dtypes and memory orders") {
   CHECK((a.grad().dtype() == float32 && b.grad().dtype() == float64));
 }
 
+TEST_CASE("a number that a half type would round away is rounded with the result alone") {
+  for (const DType dtype : {float16, bfloat16}) {
+    const Tensor x = to(tensor({60000.0, 1.0}), dtype), single = select(x, 0, 0);
+    CHECK(values_of(x * 1e-8)[0] == doctest::Approx(0.0006).epsilon(0.01));
+    CHECK(values_of(1e-8 * x)[0] == doctest::Approx(0.0006).epsilon(0.01));
+    CHECK(values_of(x * tensor(1e-8))[0] == doctest::Approx(0.0006).epsilon(0.01));
+    CHECK((x * 1e-8).dtype() == dtype);
+    CHECK((single * 1e-8).dtype() == dtype);
+    CHECK((single * 1e-8).item<float>() == doctest::Approx(0.0006).epsilon(0.01));
+    CHECK(values_of(x / 70000)[0] == doctest::Approx(0.857).epsilon(0.01));
+    CHECK(values_of(mul_(clone(x), 1e-8))[0] == doctest::Approx(0.0006).epsilon(0.01));
+    const Tensor slope = gradient_at(x, [](const Tensor& t) { return t * 3e-6; });
+    CHECK(slope.dtype() == dtype);
+    CHECK(values_of(slope)[0] == doctest::Approx(3e-6).epsilon(0.01));
+    CHECK(values_of(full({1}, 0.1, dtype) == 0.1)[0] == 1);  // numbers are compared as the tensor holds them
+  }
+}
+
+TEST_CASE("comparisons with integers that the dtype does not hold are true to the numbers") {
+  const Tensor x = to(tensor({1, 200}), uint8);
+  CHECK(values_of(x > -1) == std::vector<double>{1, 1});
+  CHECK(values_of(x < 300) == std::vector<double>{1, 1});
+  CHECK(values_of(x == -56) == std::vector<double>{0, 0});
+  CHECK(values_of(x == 200) == std::vector<double>{0, 1});
+  CHECK(values_of(to(x, int32) < (int64_t{1} << 40)) == std::vector<double>{1, 1});
+  CHECK((x + 300).dtype() == uint8);
+  CHECK(values_of(x + 300) == std::vector<double>{45, 244});  // arithmetic wraps around
+}
+
 TEST_CASE("integers and numbers meet as in PyTorch") {
   const Tensor i = tensor({1, 2, 3});
   CHECK((i + 1).dtype() == int64);
