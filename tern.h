@@ -1,7 +1,9 @@
 // All of Tern's public interface.
 #pragma once
 
+#include <tern/autograd/anomaly.h>
 #include <tern/autograd/backward.h>
+#include <tern/autograd/checkpoint.h>
 #include <tern/autograd/convert.h>
 #include <tern/autograd/functional.h>
 #include <tern/autograd/gradient_check.h>

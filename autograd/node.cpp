@@ -3,7 +3,7 @@
 namespace tern {
 namespace {
 
-std::atomic<uint64_t> next_sequence{1};
+std::atomic<uint64_t> sequences{1};
 
 // Nodes whose last owner let go while another node was being taken down.
 struct Doomed {
@@ -14,6 +14,8 @@ thread_local Doomed doomed;
 
 }  // namespace
 
+uint64_t next_sequence() { return sequences.load(std::memory_order_relaxed); }
+
 Edge edge_to(const Tensor& input) {
   if (!input.defined() || !input.requires_grad()) return {};
   if (input.is_leaf()) return {nullptr, input.impl()};
@@ -22,7 +24,7 @@ Edge edge_to(const Tensor& input) {
 
 Node::Node(const char* operation, const Tensor& output)
     : name(operation),
-      sequence(next_sequence.fetch_add(1, std::memory_order_relaxed)),
+      sequence(sequences.fetch_add(1, std::memory_order_relaxed)),
       shape(output.shape()),
       dtype(output.dtype()) {}
 

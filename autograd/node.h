@@ -31,10 +31,14 @@ struct Edge {
   Ref<Node> node;
   Ref<TensorImpl> leaf;
   explicit operator bool() const { return node || leaf; }
+  bool operator==(const Edge&) const = default;
 };
 
 /// The edge that leads to `input`; empty when it requires no gradient.
 Edge edge_to(const Tensor& input);
+
+/// Above those of all operations recorded so far, at most those of the ones to come.
+uint64_t next_sequence();
 
 class Node : public RefCounted {
  public:

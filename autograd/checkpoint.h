@@ -1,0 +1,43 @@
+// Activation checkpointing: memory for time. Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear
+// memory cost" (2016).
+//
+//   const Tensor y = checkpoint([&](const Tensor& x) { return block(x); }, x);
+//
+// What the operations inside keep for backward is dropped after the forward pass; backward runs the function
+// again to get it back.
+#pragma once
+
+#include <tern/autograd/node.h>
+
+#include <concepts>
+#include <functional>
+#include <vector>
+
+namespace tern {
+
+/// What a checkpoint runs, twice: it must compute the same both times.
+using CheckpointFunction = std::function<Tensor(const std::vector<Tensor>&)>;
+
+/// function(inputs), with its gradients: those of the inputs, and of all that the function uses besides
+/// (parameters, results of earlier operations). Random numbers are replayed: the second run draws those of
+/// the first, and the generator goes on as if there had been one run. Layers that keep statistics of what
+/// they saw leave them alone in the second (is_recomputing()). Does nothing special while recording is off.
+/// Backward throws Error when the second run gives another shape.
+Tensor checkpoint(CheckpointFunction function, const std::vector<Tensor>& inputs);
+
+/// The same for a function of one tensor or several.
+template <class Function, std::convertible_to<Tensor>... Inputs>
+requires std::invocable<Function, const Inputs&...> Tensor checkpoint(Function function,
+                                                                      const Inputs&... inputs) {
+  return checkpoint(
+      [function = std::move(function)](const std::vector<Tensor>& list) mutable {
+        return [&]<size_t... I>(std::index_sequence<I...>) { return function(list[I]...); }
+        (std::index_sequence_for<Inputs...>());
+      },
+      std::vector<Tensor>{inputs...});
+}
+
+/// Whether this thread is in the second run of a checkpoint's function.
+bool is_recomputing();
+
+}  // namespace tern
