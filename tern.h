@@ -13,6 +13,8 @@
 #include <tern/autograd/statistics.h>
 #include <tern/autograd/views.h>
 #include <tern/core/allocator.h>
+#include <tern/core/dlpack.h>
+#include <tern/core/npy.h>
 #include <tern/core/random.h>
 #include <tern/core/safetensors.h>
 #include <tern/core/tensor.h>

@@ -1,13 +1,13 @@
 #include <tern/core/error.h>
 #include <tern/core/file.h>
 #include <tern/core/safetensors.h>
+#include <tern/core/tensor_values.h>
 #include <tern/core/thread_pool.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 #include <set>
@@ -237,30 +237,6 @@ void cut_into_pieces(const Entry& entry, int64_t values, char* target, std::vect
         {target + (at - entry.begin), static_cast<size_t>(std::min(most, entry.end - at)), values + at});
 }
 
-int64_t bytes_of(const Tensor& x) { return x.numel() * static_cast<int64_t>(size_of(x.dtype())); }
-
-// The elements in row-major order, from dimension `dim` on.
-template <class T>
-void write_elements(FileWriter& file, const Layout& layout, int64_t dim, const T* from) {
-  const int64_t size = layout.shape[dim], step = layout.strides[dim];
-  if (dim < layout.dim() - 1) {
-    for (int64_t i = 0; i < size; ++i) write_elements(file, layout, dim + 1, from + i * step);
-    return;
-  }
-  std::array<T, 512> row;
-  for (int64_t done = 0; done < size;) {
-    const int64_t count = std::min<int64_t>(size - done, row.size());
-    for (int64_t i = 0; i < count; ++i) row[static_cast<size_t>(i)] = from[(done + i) * step];
-    file.write(row.data(), static_cast<size_t>(count) * sizeof(T));
-    done += count;
-  }
-}
-
-void write_tensor(FileWriter& file, const Tensor& x) {
-  if (x.is_contiguous()) return file.write(x.data(), static_cast<size_t>(bytes_of(x)));
-  dispatch(x.dtype(), [&]<class T>() { write_elements(file, x.layout(), 0, x.data<T>()); });
-}
-
 // The tensors in the order in which they are written.
 std::vector<std::pair<std::string, Tensor>> in_order(const TensorMap& tensors) {
   for (const auto& [name, x] : tensors) {
@@ -309,7 +285,7 @@ void save_safetensors(const std::string& path, const TensorMap& tensors,
     const auto length = static_cast<uint64_t>(header.size());
     file.write(&length, length_bytes);
     file.write(header);
-    for (const auto& [name, x] : ordered) write_tensor(file, x);
+    for (const auto& [name, x] : ordered) write_values(file, x);
   });
 }
 
@@ -330,13 +306,9 @@ Safetensors load_safetensors(const std::string& path) {
     result.tensors.emplace(entry.name, x);
   }
   read_values(file, pieces);
-  // Any other byte would not be a value of C++'s bool.
-  for (const auto& [name, x] : result.tensors) {
-    if (x.dtype() != boolean) continue;
-    const auto* bytes = static_cast<const uint8_t*>(x.data());
-    parser.require(std::all_of(bytes, bytes + x.numel(), [](uint8_t byte) { return byte <= 1; }), "tensor ",
-                   Name{name}, " holds truth values that are neither 0 nor 1");
-  }
+  for (const auto& [name, x] : result.tensors)
+    parser.require(holds_valid_values(x), "tensor ", Name{name},
+                   " holds truth values that are neither 0 nor 1");
   return result;
 }
 
