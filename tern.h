@@ -9,6 +9,7 @@
 #include <tern/autograd/gradient_check.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/record.h>
+#include <tern/autograd/recurrent.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/statistics.h>
 #include <tern/autograd/views.h>
@@ -29,6 +30,7 @@
 #include <tern/nn/init.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
+#include <tern/nn/recurrent.h>
 #include <tern/nn/sequential.h>
 #include <tern/optim/adamw.h>
 #include <tern/optim/sgd.h>
