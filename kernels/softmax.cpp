@@ -3,103 +3,84 @@
 #include <tern/core/thread_pool.h>
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
+#include <tern/kernels/simd/softmax.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace tern::kernels {
 namespace {
 
-// A dense tensor seen as [outer, size, inner], where a row runs through `size` at distance `inner`.
-struct Rows {
+// A dense tensor seen as [outer, size, inner]: lines run through `size`.
+struct Lines {
   int64_t outer = 1, size = 1, inner = 1;
 
-  Rows(const Shape& shape, int64_t dim) {
+  Lines(const Shape& shape, int64_t dim) {
     for (int i = 0; i < shape.dim(); ++i) (i < dim ? outer : i == dim ? size : inner) *= shape[i];
   }
-  int64_t count() const { return outer * inner; }
-  int64_t start(int64_t row) const { return row / inner * size * inner + row % inner; }
 };
 
-// Rows that one thread takes at a time: fixed, some ten thousand elements.
-int64_t rows_per_block(const Rows& rows) {
-  return std::max<int64_t>(1, 16384 / std::max<int64_t>(rows.size, 1));
-}
-
-template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
-// Calls body(start, stride) for each row.
+// Calls body(lines, start) for parts of lines that lie one after the other, or side by side: fixed, some ten
+// thousand elements each.
 template <class Body>
-void for_each_line(const Rows& rows, Body&& body) {
-  parallel_for(rows.count(), rows_per_block(rows), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) body(rows.start(row), rows.inner);
+void for_each_part(const Lines& all, bool logarithm, Body&& body) {
+  if (all.outer == 0 || all.size == 0 || all.inner == 0) return;
+  const int64_t lines = std::max<int64_t>(1, 16384 / all.size);
+  if (all.inner == 1) {
+    parallel_for(all.outer, lines, [&](int64_t begin, int64_t end) {
+      body(simd::SoftmaxLines{all.size, end - begin, 0, logarithm}, begin * all.size);
+    });
+    return;
+  }
+  const int64_t width = std::min(all.inner, std::max<int64_t>(64, lines / 64 * 64));
+  const int64_t parts = (all.inner + width - 1) / width;
+  parallel_for(all.outer * parts, std::max<int64_t>(1, lines / width), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % parts * width;
+      body(simd::SoftmaxLines{all.size, std::min(width, all.inner - first), all.inner, logarithm},
+           i / parts * all.size * all.inner + first);
+    }
   });
 }
 
-template <class T>
-void softmax_row(const T* x, T* y, int64_t size, int64_t step, bool logarithm) {
-  using W = Wide<T>;
-  W largest = -std::numeric_limits<W>::infinity();
-  for (int64_t i = 0; i < size; ++i) {
-    const W value = static_cast<W>(x[i * step]);
-    largest = value > largest || value != value ? value : largest;
-  }
-  W sum = 0;
-  for (int64_t i = 0; i < size; ++i) sum += std::exp(static_cast<W>(x[i * step]) - largest);
-  const W offset = largest + std::log(sum), scale = 1 / sum;
-  for (int64_t i = 0; i < size; ++i) {
-    const W value = static_cast<W>(x[i * step]);
-    y[i * step] = static_cast<T>(logarithm ? value - offset : std::exp(value - largest) * scale);
-  }
+template <class Body>
+void dispatch_loops(DType dtype, Body&& body) {
+  if (dtype == float64)
+    body(simd::softmax_kernels().float64);
+  else
+    body(simd::softmax_kernels().float32);
+}
+
+// Half types are computed in float32 and rounded once.
+DType computed_in(const Tensor& x, const char* operation) {
+  check_device_kernels(x.device(), operation);
+  check(is_floating_point(x.dtype()), operation, ": needs a floating-point tensor, got ", x.dtype());
+  return x.dtype() == float64 ? float64 : float32;
 }
 
 Tensor forward(const Tensor& x, int64_t dim, bool logarithm) {
   const char* operation = logarithm ? "log_softmax" : "softmax";
-  check_device_kernels(x.device(), operation);
-  dim = normalize_dim(dim, x.dim(), operation);
-  const Tensor input = contiguous(x);
-  Tensor y = empty(x.shape(), x.dtype(), x.device());
-  const Rows rows(x.shape(), dim);
-  dispatch_floating(x.dtype(), operation, [&]<class T>() {
-    const T* from = input.data<T>();
-    T* to = y.data<T>();
-    for_each_line(rows, [&](int64_t start, int64_t step) {
-      softmax_row(from + start, to + start, rows.size, step, logarithm);
+  const DType wide = computed_in(x, operation);
+  const Lines lines(x.shape(), normalize_dim(dim, x.dim(), operation));
+  const Tensor input = to(contiguous(x), wide), y = empty(x.shape(), wide, x.device());
+  dispatch_loops(wide, [&]<class T>(const simd::SoftmaxLoops<T>& loops) {
+    for_each_part(lines, logarithm, [&](const simd::SoftmaxLines& part, int64_t start) {
+      loops.forward(part, input.data<T>() + start, y.data<T>() + start);
     });
   });
-  return y;
-}
-
-// dx = y * (dy - sum(dy * y)), or for the logarithm dx = dy - exp(y) * sum(dy).
-template <class T>
-void backward_row(const T* dy, const T* y, T* dx, int64_t size, int64_t step, bool logarithm) {
-  using W = Wide<T>;
-  W sum = 0;
-  for (int64_t i = 0; i < size; ++i) {
-    sum += static_cast<W>(dy[i * step]) * (logarithm ? W(1) : static_cast<W>(y[i * step]));
-  }
-  for (int64_t i = 0; i < size; ++i) {
-    const W upstream = static_cast<W>(dy[i * step]), value = static_cast<W>(y[i * step]);
-    dx[i * step] = static_cast<T>(logarithm ? upstream - std::exp(value) * sum : value * (upstream - sum));
-  }
+  return to(y, x.dtype());
 }
 
 Tensor backward(const Tensor& dy, const Tensor& y, int64_t dim, bool logarithm) {
-  dim = normalize_dim(dim, y.dim(), "softmax_backward");
-  const Tensor upstream = contiguous(dy), output = contiguous(y);
-  Tensor dx = empty(y.shape(), y.dtype(), y.device());
-  const Rows rows(y.shape(), dim);
-  dispatch_floating(y.dtype(), "softmax_backward", [&]<class T>() {
-    const T* d = upstream.data<T>();
-    const T* v = output.data<T>();
-    T* to = dx.data<T>();
-    for_each_line(rows, [&](int64_t start, int64_t step) {
-      backward_row(d + start, v + start, to + start, rows.size, step, logarithm);
+  const DType wide = computed_in(y, "softmax_backward");
+  const Lines lines(y.shape(), normalize_dim(dim, y.dim(), "softmax_backward"));
+  const Tensor upstream = to(contiguous(dy), wide), output = to(contiguous(y), wide);
+  const Tensor dx = empty(y.shape(), wide, y.device());
+  dispatch_loops(wide, [&]<class T>(const simd::SoftmaxLoops<T>& loops) {
+    for_each_part(lines, logarithm, [&](const simd::SoftmaxLines& part, int64_t start) {
+      loops.backward(part, upstream.data<T>() + start, output.data<T>() + start, dx.data<T>() + start);
     });
   });
-  return dx;
+  return to(dx, y.dtype());
 }
 
 }  // namespace

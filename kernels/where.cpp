@@ -8,6 +8,19 @@
 namespace tern::kernels {
 namespace {
 
+// Dense rows, where a and b are rows too or one element for all. Both are read before the choice: a load that
+// depends on it would keep the loop from being vectorised.
+template <bool a_is_row, bool b_is_row, class Bits>
+void choose_dense(const bool* c, const Bits* __restrict a, const Bits* __restrict b, int64_t count,
+                  Bits* __restrict y) {
+  const Bits first_a = *a, first_b = *b;
+  for (int64_t i = 0; i < count; ++i) {
+    const Bits left = a_is_row ? a[i] : first_a, right = b_is_row ? b[i] : first_b;
+    const Bits mask = static_cast<Bits>(-static_cast<Bits>(c[i]));
+    y[i] = static_cast<Bits>((left & mask) | (right & static_cast<Bits>(~mask)));
+  }
+}
+
 // Elements are moved, not computed with: only their size counts.
 template <class Bits>
 void choose(const IteratePlan& plan, const Tensor& condition, const Tensor& a, const Tensor& b,
@@ -20,12 +33,16 @@ void choose(const IteratePlan& plan, const Tensor& condition, const Tensor& a, c
     const bool* c = which + offsets[1];
     const Bits *left = from_a + offsets[2], *right = from_b + offsets[3];
     Bits* out = to + offsets[0];
-    if (strides[0] == 1 && strides[1] == 1 && strides[2] == 1 && strides[3] == 1) {
-      for (int64_t i = 0; i < count; ++i) out[i] = c[i] ? left[i] : right[i];
-    } else {
+    const int64_t a_step = strides[2], b_step = strides[3];
+    if (strides[0] == 1 && strides[1] == 1 && a_step == 1 && b_step == 1)
+      choose_dense<true, true>(c, left, right, count, out);
+    else if (strides[0] == 1 && strides[1] == 1 && a_step == 0 && b_step == 1)
+      choose_dense<false, true>(c, left, right, count, out);
+    else if (strides[0] == 1 && strides[1] == 1 && a_step == 1 && b_step == 0)
+      choose_dense<true, false>(c, left, right, count, out);
+    else
       for (int64_t i = 0; i < count; ++i)
-        out[i * strides[0]] = c[i * strides[1]] ? left[i * strides[2]] : right[i * strides[3]];
-    }
+        out[i * strides[0]] = c[i * strides[1]] ? left[i * a_step] : right[i * b_step];
   });
 }
 

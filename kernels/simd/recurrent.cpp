@@ -13,9 +13,13 @@ template <class T>
 template <class T>
 void lstm(const LstmStep<T>& s) {
   const int64_t n = s.units;
-  T* __restrict i = s.gates, * __restrict f = i + n, * __restrict g = f + n, * __restrict o = g + n;
+  T* __restrict i = s.gates;
+  T* __restrict f = i + n;
+  T* __restrict g = f + n;
+  T* __restrict o = g + n;
   const T* __restrict before = s.c_prev;
-  T* __restrict c = s.c, * __restrict h = s.h;
+  T* __restrict c = s.c;
+  T* __restrict h = s.h;
   for (int64_t k = 0; k < n; ++k) i[k] = sigmoid(i[k]);
   for (int64_t k = 0; k < n; ++k) f[k] = sigmoid(f[k]);
   for (int64_t k = 0; k < n; ++k) g[k] = math::tanh(g[k]);
@@ -31,10 +35,18 @@ void lstm(const LstmStep<T>& s) {
 template <class T>
 void lstm_backward(const LstmStepBackward<T>& s) {
   const int64_t n = s.units;
-  const T* __restrict i = s.gates, * __restrict f = i + n, * __restrict g = f + n, * __restrict o = g + n;
-  const T* __restrict before = s.c_prev, * __restrict after = s.c, * __restrict dh = s.dh;
+  const T* __restrict i = s.gates;
+  const T* __restrict f = i + n;
+  const T* __restrict g = f + n;
+  const T* __restrict o = g + n;
+  const T* __restrict before = s.c_prev;
+  const T* __restrict after = s.c;
+  const T* __restrict dh = s.dh;
   T* __restrict dc = s.dc;
-  T* __restrict di = s.dgates, * __restrict df = di + n, * __restrict dg = df + n, * __restrict d_o = dg + n;
+  T* __restrict di = s.dgates;
+  T* __restrict df = di + n;
+  T* __restrict dg = df + n;
+  T* __restrict d_o = dg + n;
   for (int64_t k = 0; k < n; ++k) {
     const T t = math::tanh(after[k]);
     const T d = dc[k] + dh[k] * o[k] * (T(1) - t * t);
@@ -50,8 +62,12 @@ void lstm_backward(const LstmStepBackward<T>& s) {
 template <class T>
 void gru(const GruStep<T>& s) {
   const int64_t n = s.units;
-  T* __restrict r = s.gates, * __restrict z = r + n, * __restrict candidate = z + n;
-  const T* __restrict hidden_r = s.hidden, * __restrict hidden_z = hidden_r + n, * __restrict hidden_n = hidden_z + n;
+  T* __restrict r = s.gates;
+  T* __restrict z = r + n;
+  T* __restrict candidate = z + n;
+  const T* __restrict hidden_r = s.hidden;
+  const T* __restrict hidden_z = hidden_r + n;
+  const T* __restrict hidden_n = hidden_z + n;
   const T* __restrict before = s.h_prev;
   T* __restrict h = s.h;
   for (int64_t k = 0; k < n; ++k) r[k] = sigmoid(r[k] + hidden_r[k]);
@@ -65,11 +81,18 @@ void gru(const GruStep<T>& s) {
 template <class T>
 void gru_backward(const GruStepBackward<T>& s) {
   const int64_t n = s.units;
-  const T* __restrict r = s.gates, * __restrict z = r + n, * __restrict candidate = z + n;
+  const T* __restrict r = s.gates;
+  const T* __restrict z = r + n;
+  const T* __restrict candidate = z + n;
   const T* __restrict hidden_n = s.hidden + 2 * n;
-  const T* __restrict before = s.h_prev, * __restrict dh = s.dh;
-  T* __restrict dr = s.dgates, * __restrict dz = dr + n, * __restrict dn = dz + n;
-  T* __restrict hr = s.dhidden, * __restrict hz = hr + n, * __restrict hn = hz + n;
+  const T* __restrict before = s.h_prev;
+  const T* __restrict dh = s.dh;
+  T* __restrict dr = s.dgates;
+  T* __restrict dz = dr + n;
+  T* __restrict dn = dz + n;
+  T* __restrict hr = s.dhidden;
+  T* __restrict hz = hr + n;
+  T* __restrict hn = hz + n;
   T* __restrict dh_prev = s.dh_prev;
   for (int64_t k = 0; k < n; ++k) {
     const T d = dh[k] * (T(1) - z[k]) * (T(1) - candidate[k] * candidate[k]);
