@@ -29,7 +29,9 @@ from pathlib import Path
 
 import torch
 
+from golden_attention import attention_golden
 from golden_ops import ops_golden
+from golden_shape import shape_golden
 from safetensors_writer import write_safetensors
 
 FOLDER = Path(__file__).resolve().parent
@@ -106,7 +108,12 @@ def cifar_cnn_golden() -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     return tensors, metadata
 
 
-FAMILIES = {"cifar_cnn": cifar_cnn_golden, "ops": ops_golden}
+FAMILIES = {
+    "attention": attention_golden,
+    "cifar_cnn": cifar_cnn_golden,
+    "ops": ops_golden,
+    "shape": shape_golden,
+}
 
 
 def main() -> None:
