@@ -29,6 +29,11 @@ class MultiheadAttention : public Layer<MultiheadAttention> {
   MultiheadAttention(int64_t embed_dim, int64_t num_heads, const MultiheadAttentionOptions& options = {});
   Tensor forward(const Tensor& query, const Tensor& key, const Tensor& value,
                  const AttentionMasks& masks = {});
+  /// forward() by the call that braces pass through: layer(q, k, v, {.is_causal = true}).
+  Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
+                    const AttentionMasks& masks = {}) {
+    return forward(query, key, value, masks);
+  }
   void members(Visitor& visitor) override;
   std::string describe() const override;
 
