@@ -4,6 +4,7 @@
 #include <tern/autograd/operators.h>
 #include <tern/autograd/rearrange.h>
 #include <tern/autograd/views.h>
+#include <tern/kernels/creation.h>
 #include <tern/nn/init.h>
 
 #include <fmt/format.h>
@@ -18,9 +19,7 @@ Tensor turned(const Tensor& mask) { return mask.dtype() == boolean ? logical_not
 
 Tensor added(const Tensor& mask, DType dtype) {
   if (mask.dtype() != boolean) return mask;
-  const Tensor zero = empty({}, dtype, mask.device());
-  fill_(zero, 0);
-  return where(mask, zero, -std::numeric_limits<double>::infinity());
+  return where(mask, zeros({}, dtype, mask.device()), -std::numeric_limits<double>::infinity());
 }
 
 // Of two masks of scaled_dot_product_attention (or none) the one that says both.
@@ -30,47 +29,62 @@ Tensor merged(const Tensor& a, const Tensor& b, DType dtype) {
   return added(a, dtype) + added(b, dtype);
 }
 
-void check_shapes(const Tensor& query, const Tensor& key, const Tensor& value, int64_t features) {
-  const auto fits = [&](const Tensor& x) { return x.dim() == query.dim() && x.size(-1) == features; };
+int64_t checked_features(int64_t embed_dim, int64_t num_heads) {
+  check(num_heads >= 1 && embed_dim >= 1 && embed_dim % num_heads == 0,
+        "MultiheadAttention: embed_dim must be a multiple of num_heads, got ", embed_dim, " and ", num_heads);
+  return embed_dim;
+}
+
+void check_shapes(const Tensor& query, const Tensor& key, const Tensor& value, int64_t features,
+                  int batch_dim) {
+  const auto fits = [&](const Tensor& x) {
+    return x.dim() == query.dim() && x.size(-1) == features &&
+           (x.dim() == 2 || x.size(batch_dim) == query.size(batch_dim));
+  };
   check((query.dim() == 2 || query.dim() == 3) && fits(query) && fits(key) && key.shape() == value.shape(),
         "MultiheadAttention: query, key and value must have 3 dimensions (2 without a batch), the last of ",
-        features, ", and key and value one shape, got ", query.shape(), ", ", key.shape(), " and ",
-        value.shape());
+        features, ", and one batch, and key and value one shape, got ", query.shape(), ", ", key.shape(),
+        " and ", value.shape());
+}
+
+// The mask for scores [N, heads, L, S] (or [heads, L, S]).
+Tensor attention_mask(const AttentionMasks& masks, const Shape& scores, DType dtype) {
+  const bool batched = scores.dim() == 4;
+  const int64_t batch = batched ? scores[0] : 1, heads = scores[scores.dim() - 3];
+  const int64_t queries = scores[scores.dim() - 2], keys = scores.back();
+  Tensor padding = masks.key_padding_mask, mask = masks.attn_mask;
+  if (padding.defined()) {
+    check(padding.shape() == (batched ? Shape{batch, keys} : Shape{keys}),
+          "MultiheadAttention: key_padding_mask must be [N, S] = [", batch, ", ", keys, "], got ",
+          padding.shape());
+    padding = reshape(turned(padding), batched ? Shape{batch, 1, 1, keys} : Shape{1, 1, keys});
+  }
+  if (mask.defined()) {
+    const bool whole = mask.shape() == Shape{queries, keys};
+    check(whole || mask.shape() == Shape{batch * heads, queries, keys},
+          "MultiheadAttention: attn_mask must be [L, S] = [", queries, ", ", keys,
+          "] or [N * num_heads, L, S] = [", batch * heads, ", ", queries, ", ", keys, "], got ",
+          mask.shape());
+    mask = whole ? turned(mask) : reshape(turned(mask), scores);
+  }
+  return merged(padding, mask, dtype);
 }
 
 }  // namespace
 
 MultiheadAttention::MultiheadAttention(int64_t embed_dim, int64_t num_heads,
                                        const MultiheadAttentionOptions& options)
-    : out_proj((check(num_heads >= 1 && embed_dim >= 1 && embed_dim % num_heads == 0,
-                      "MultiheadAttention: embed_dim must be a multiple of num_heads, got ", embed_dim,
-                      " and ", num_heads),
-                embed_dim),
-               embed_dim, {.bias = options.bias}),
+    : out_proj(checked_features(embed_dim, num_heads), embed_dim, {.bias = options.bias}),
       num_heads_(num_heads),
       options_(options) {
   check(options.dropout >= 0 && options.dropout <= 1, "MultiheadAttention: dropout must be from 0 to 1, got ",
         options.dropout);
-  check(embed_dim <= std::numeric_limits<int64_t>::max() / 3, "MultiheadAttention: embed_dim is ", embed_dim);
   in_proj_weight = empty({3 * embed_dim, embed_dim});
   init::xavier_uniform_(in_proj_weight);
   in_proj_weight.requires_grad_();
   if (!options.bias) return;
-  in_proj_bias = empty({3 * embed_dim});
-  init::constant_(in_proj_bias, 0);
-  in_proj_bias.requires_grad_();
+  in_proj_bias = zeros({3 * embed_dim}).requires_grad_();
   init::constant_(out_proj.bias, 0);
-}
-
-std::vector<Tensor> MultiheadAttention::projected(const Tensor& query, const Tensor& key,
-                                                  const Tensor& value) const {
-  if (query.is_same(key) && key.is_same(value)) {  // one product instead of three
-    return chunk(linear(query, in_proj_weight, in_proj_bias), 3, -1);
-  }
-  const std::vector<Tensor> weights = chunk(in_proj_weight, 3);
-  const std::vector<Tensor> biases = in_proj_bias.defined() ? chunk(in_proj_bias, 3) : std::vector<Tensor>(3);
-  return {linear(query, weights[0], biases[0]), linear(key, weights[1], biases[1]),
-          linear(value, weights[2], biases[2])};
 }
 
 // [N, heads, L, E / heads], or without N.
@@ -86,33 +100,19 @@ Tensor MultiheadAttention::with_heads(const Tensor& x) const {
 
 Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const Tensor& value,
                                    const AttentionMasks& masks) {
-  const int64_t features = in_proj_weight.size(1);
-  check_shapes(query, key, value, features);
-  const std::vector<Tensor> parts = projected(query, key, value);
-  const Tensor q = with_heads(parts[0]), k = with_heads(parts[1]), v = with_heads(parts[2]);
-  const bool batched = query.dim() == 3;
-  const int64_t batch = batched ? q.size(0) : 1, queries = q.size(-2), keys = k.size(-2);
-  Tensor padding = masks.key_padding_mask, mask = masks.attn_mask;
-  if (padding.defined()) {
-    check(padding.shape() == (batched ? Shape{batch, keys} : Shape{keys}),
-          "MultiheadAttention: key_padding_mask must be [N, S] = [", batch, ", ", keys, "], got ",
-          padding.shape());
-    padding = reshape(turned(padding), batched ? Shape{batch, 1, 1, keys} : Shape{1, 1, keys});
-  }
-  if (mask.defined()) {
-    const bool whole = mask.shape() == Shape{queries, keys};
-    check(whole || mask.shape() == Shape{batch * num_heads_, queries, keys},
-          "MultiheadAttention: attn_mask must be [L, S] = [", queries, ", ", keys,
-          "] or [N * num_heads, L, S] = [", batch * num_heads_, ", ", queries, ", ", keys, "], got ",
-          mask.shape());
-    mask = turned(mask);
-    if (!whole && batched) mask = reshape(mask, {batch, num_heads_, queries, keys});
-  }
+  check_shapes(query, key, value, in_proj_weight.size(1), options_.batch_first ? 0 : 1);
+  const std::vector<Tensor> weights = chunk(in_proj_weight, 3);
+  const std::vector<Tensor> biases = in_proj_bias.defined() ? chunk(in_proj_bias, 3) : std::vector<Tensor>(3);
+  const Tensor q = with_heads(linear(query, weights[0], biases[0]));
+  const Tensor k = with_heads(linear(key, weights[1], biases[1]));
+  const Tensor v = with_heads(linear(value, weights[2], biases[2]));
+  Shape scores = q.shape();
+  scores[q.dim() - 1] = k.size(-2);
   const Tensor y = scaled_dot_product_attention(q, k, v,
-                                                {.attn_mask = merged(padding, mask, q.dtype()),
+                                                {.attn_mask = attention_mask(masks, scores, q.dtype()),
                                                  .dropout_p = is_training() ? options_.dropout : 0,
                                                  .is_causal = masks.is_causal});
-  const Tensor together = !batched               ? permute(y, {1, 0, 2})
+  const Tensor together = query.dim() == 2       ? permute(y, {1, 0, 2})
                           : options_.batch_first ? permute(y, {0, 2, 1, 3})
                                                  : permute(y, {2, 0, 1, 3});
   return out_proj(reshape(together, query.shape()));

@@ -41,7 +41,6 @@ class MultiheadAttention : public Layer<MultiheadAttention> {
   Linear out_proj;
 
  private:
-  std::vector<Tensor> projected(const Tensor& query, const Tensor& key, const Tensor& value) const;
   Tensor with_heads(const Tensor& x) const;
 
   int64_t num_heads_;

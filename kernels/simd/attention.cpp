@@ -13,7 +13,8 @@ constexpr int64_t lanes = 16;
 
 template <class T>
 [[gnu::always_inline]] inline T larger(T a, T b) {  // NaN stays
-  return (b > a) | (b != b) ? b : a;
+  const bool better = (b > a) | (b != b);
+  return better ? b : a;
 }
 
 template <class T>

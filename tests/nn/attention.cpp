@@ -94,6 +94,7 @@ TEST_CASE("MultiheadAttention refuses what does not fit") {
   nn::MultiheadAttention layer(6, 2);
   CHECK(fails_with("MultiheadAttention: query, key and value must have 3 dimensions",
                    [&] { layer(query, key, query); }));
+  CHECK(fails_with("and one batch", [&] { layer(query, narrow(key, 1, 0, 1), narrow(key, 1, 0, 1)); }));
   CHECK(fails_with("the last of 6", [&] { layer(scattered({3, 2, 5}), key, value); }));
   CHECK(fails_with("key_padding_mask must be [N, S] = [2, 4], got [4, 2]", [&] {
     layer(query, key, value, {.key_padding_mask = empty({4, 2}, boolean)});
