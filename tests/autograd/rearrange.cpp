@@ -40,6 +40,8 @@ TEST_CASE("chunk gives at most as many as asked for, split takes what is left") 
   CHECK(shape_of(chunk(x, 6), 5) == Shape{1});
   CHECK(chunk(x, 8).size() == 6);
   CHECK(chunk(x, largest).size() == 11);
+  CHECK(chunk(arange(9), 8).size() == 5);
+  CHECK(shape_of(chunk(arange(9), 8), 4) == Shape{1});
   CHECK(split(x, largest).size() == 1);
   CHECK(chunk(empty({0, 3}), 4).size() == 1);
   CHECK(split(empty({0, 3}), 2).size() == 1);

@@ -1,4 +1,5 @@
 // MultiheadAttention: gradients and state by check_layer, initial values, masks and what is refused.
+#include <tern/autograd/backward.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/rearrange.h>
 #include <tern/autograd/reductions.h>
@@ -84,6 +85,17 @@ TEST_CASE("a sequence that is all padding gives the output's bias and no NaN") {
             {.key_padding_mask = tensor({{true, true, true, true}, {false, false, true, true}})});
   CHECK(largest_of(select(y, 1, 0)) == 0);
   CHECK(std::isfinite(sum(y).item<double>()));
+}
+
+TEST_CASE("a sequence that is all padding leaves the parameters' gradients as they are without it") {
+  nn::MultiheadAttention layer(6, 2);
+  const auto gradients = [&](const Tensor& y) { return grad(sum(square(y)), layer.parameters()); };
+  const Tensor padding = tensor({{false, false, false, true}, {true, true, true, true}});
+  const auto together = gradients(layer(query, key, value, {.key_padding_mask = padding}));
+  const auto first = [](const Tensor& x) { return narrow(x, 1, 0, 1); };
+  const auto alone = gradients(
+      layer(first(query), first(key), first(value), {.key_padding_mask = narrow(padding, 0, 0, 1)}));
+  for (size_t i = 0; i < alone.size(); ++i) CHECK(distance(together[i], alone[i]) < 1e-6);
 }
 
 TEST_CASE("MultiheadAttention refuses what does not fit") {
