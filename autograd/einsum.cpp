@@ -86,7 +86,7 @@ class Einsum {
     check(condition, "einsum(\"", text_, "\"): ", message...);
   }
 
-  int64_t& size(char label) { return sizes_[static_cast<size_t>(label)]; }
+  int64_t& size(char label) { return sizes_[static_cast<unsigned char>(label)]; }
 
   // `subscript` with "..." replaced by labels for `ellipsis` dimensions.
   Labels expanded(const std::string& subscript, int64_t ellipsis) const {
