@@ -8,6 +8,7 @@
 #include <tern/autograd/functional.h>
 #include <tern/autograd/gradient_check.h>
 #include <tern/autograd/operators.h>
+#include <tern/autograd/rearrange.h>
 #include <tern/autograd/record.h>
 #include <tern/autograd/recurrent.h>
 #include <tern/autograd/reductions.h>
@@ -25,6 +26,7 @@
 #include <tern/data/download.h>
 #include <tern/data/mnist.h>
 #include <tern/kernels/creation.h>
+#include <tern/nn/attention.h>
 #include <tern/nn/check_layer.h>
 #include <tern/nn/conv.h>
 #include <tern/nn/init.h>

@@ -7,11 +7,29 @@
 #include <tern/kernels/conv.h>
 #include <tern/kernels/cross_entropy.h>
 #include <tern/kernels/pool.h>
+#include <tern/kernels/resize.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
 
 namespace tern {
 
 /// Matrix product as in PyTorch: 1-d operands are rows or columns, above 2 dimensions batches broadcast.
 Tensor matmul(const Tensor& a, const Tensor& b);
+/// The sum of the products of two vectors' elements. Throws Error unless both have one size.
+Tensor dot(const Tensor& a, const Tensor& b);
+/// [n, m]: the product of each element of the vector a [n] with each of b [m].
+Tensor outer(const Tensor& a, const Tensor& b);
+/// Matrix products [B, N, M] [B, M, P], one for each of the batch; nothing broadcasts.
+Tensor bmm(const Tensor& a, const Tensor& b);
+/// A sum of products by Einstein's convention: "ij,jk->ik" is a matrix product, "bij->bji" a transposition,
+/// "ii" a trace, "i,j->ij" outer(). A letter names a dimension of each operand in turn; equal letters run
+/// together, those that are not in the result are summed; "..." stands for any further dimensions, which
+/// broadcast. Without "->" the result has "..." first, then the letters that occur once, in ASCII order.
+/// Operands meet from left to right, each time by one matrix product. One dtype (not bool), half types
+/// compute in float32. Throws Error, quoting the equation, where it and the operands do not fit.
+Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands);
 
 /// y = x W^T + bias: x [..., in], weight [out, in], bias [out] or undefined; y [..., out].
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
@@ -71,5 +89,22 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntr
 /// Zeroes elements with probability p and scales the others by 1 / (1 - p) while `training`; x itself
 /// otherwise. Draws from `generator`, by default the device's.
 Tensor dropout(const Tensor& x, double p = 0.5, bool training = true, Generator* generator = nullptr);
+
+/// Images x [N, C, H, W] in another size: each pixel the nearest of x's, or bilinearly mixed from four.
+/// Channels-last. `size` or `scale_factor` must be given; floating-point tensors only.
+Tensor interpolate(const Tensor& x, const InterpolateOptions& options);
+
+struct AttentionOptions {
+  Tensor attn_mask = {};   ///< broadcasts to [..., L, S]; bool: true takes part; of query's dtype: is added
+  double dropout_p = 0;    ///< each weight is dropped with this probability, always
+  bool is_causal = false;  ///< query i sees keys 0, …, i only, and of them those that attn_mask lets through
+  std::optional<double> scale = {};  ///< 1 / sqrt(E) by default
+};
+/// softmax(scale query key^T + mask) value for query [..., L, E], key [..., S, E], value [..., S, Ev], whose
+/// batches broadcast: [..., L, Ev] (Vaswani et al., arXiv:1706.03762). A query that no key is left for (bool
+/// or -inf) gives zeros and gets and causes zero gradients. float16 and bfloat16 are computed in float32 and
+/// rounded once. Keeps the weights [..., L, S] for backward.
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const AttentionOptions& options = {});
 
 }  // namespace tern

@@ -1,8 +1,12 @@
 #include <tern/autograd/functional.h>
+#include <tern/autograd/operators.h>
 #include <tern/autograd/record.h>
+#include <tern/autograd/views.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/matmul.h>
 #include <tern/kernels/reduce.h>
+
+#include <span>
 
 namespace tern {
 namespace {
@@ -10,6 +14,7 @@ namespace {
 Tensor transposed(const Tensor& x) { return x.with_layout(x.layout().transpose(-2, -1)); }
 
 Tensor with_shape(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
   const Tensor dense = kernels::contiguous(x);
   return dense.with_layout(Layout(shape, dense_strides(shape), dense.layout().offset));
 }
@@ -19,39 +24,64 @@ Shape inserted(Shape shape, int64_t position) {
   return shape;
 }
 
-// A gradient of a [..., m, n] operand that may have been broadcast over batches, or have been a vector.
-Tensor fitted(const Tensor& gradient, const Shape& matrix, const Shape& original) {
-  return with_shape(kernels::sum_to(gradient, matrix), original);
+int64_t rows_of(const Shape& shape) {  // not numel / columns: a matrix without columns has rows too
+  return Shape(std::span(shape.begin(), shape.end() - 1)).numel();
+}
+
+// The product, summed over the batches that `matrix` was broadcast along, in the shape that the operand had
+// before it was seen as a matrix. Half types are rounded once.
+Tensor product_gradient(const Tensor& left, const Tensor& right, const Shape& matrix, const Shape& original) {
+  const DType dtype = left.dtype(), wide = is_reduced_floating_point(dtype) ? float32 : dtype;
+  const Tensor product = kernels::matmul(kernels::to(left, wide), kernels::to(right, wide));
+  return kernels::to(with_shape(kernels::sum_to(product, matrix), original), dtype);
 }
 
 }  // namespace
 
-// Y = A B; dA = dY B^T, dB = A^T dY, where vectors are matrices with one row or column.
+// Y = A B; dA = dY B^T, dB = A^T dY, where vectors are matrices with one row or column, and batches of A that
+// meet a single B are rows of one matrix.
 Tensor matmul(const Tensor& a, const Tensor& b) {
   return record("matmul", kernels::matmul(a, b), {a, b},
                 [a = SavedTensor(a), b = SavedTensor(b)](const Tensor& dy, Wants wants) -> Gradients {
                   const Shape shape_a = a.get().shape(), shape_b = b.get().shape();
-                  const bool row = shape_a.dim() == 1, column = shape_b.dim() == 1;
-                  const Shape full_a = row ? inserted(shape_a, 0) : shape_a,
-                              full_b = column ? inserted(shape_b, 1) : shape_b;
+                  Shape full_a = shape_a.dim() == 1 ? inserted(shape_a, 0) : shape_a;
+                  const Shape full_b = shape_b.dim() == 1 ? inserted(shape_b, 1) : shape_b;
                   Shape full_y = dy.shape();
-                  if (row) full_y.insert(column ? 0 : full_y.dim() - 1, 1);
-                  if (column) full_y.insert(full_y.dim(), 1);
-                  const Tensor d = full_y == dy.shape() ? dy : with_shape(dy, full_y);
-                  const Tensor left = row ? with_shape(a.get(), full_a) : a.get();
-                  const Tensor right = column ? with_shape(b.get(), full_b) : b.get();
-                  return {
-                      wants[0] ? fitted(kernels::matmul(d, transposed(right)), full_a, shape_a) : Tensor(),
-                      wants[1] ? fitted(kernels::matmul(transposed(left), d), full_b, shape_b) : Tensor()};
+                  if (shape_b.dim() == 1) full_y.push_back(1);
+                  if (shape_a.dim() == 1) full_y.insert(full_y.dim() - 1, 1);
+                  if (full_b.dim() == 2 && full_a.dim() > 2) {
+                    full_a = {rows_of(full_a), full_a.back()};
+                    full_y = {full_a[0], full_y.back()};
+                  }
+                  const Tensor d = with_shape(dy, full_y), left = with_shape(a.get(), full_a),
+                               right = with_shape(b.get(), full_b);
+                  return {wants[0] ? product_gradient(d, transposed(right), full_a, shape_a) : Tensor(),
+                          wants[1] ? product_gradient(transposed(left), d, full_b, shape_b) : Tensor()};
                 });
+}
+
+Tensor dot(const Tensor& a, const Tensor& b) {
+  check(a.dim() == 1 && a.shape() == b.shape(), "dot: needs two vectors of one size, got ", a.shape(),
+        " and ", b.shape());
+  return matmul(a, b);
+}
+
+Tensor outer(const Tensor& a, const Tensor& b) {
+  check(a.dim() == 1 && b.dim() == 1, "outer: needs two vectors, got ", a.shape(), " and ", b.shape());
+  return unsqueeze(a, 1) * b;
+}
+
+Tensor bmm(const Tensor& a, const Tensor& b) {
+  check(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(1),
+        "bmm: needs [B, N, M] and [B, M, P], got ", a.shape(), " and ", b.shape());
+  return matmul(a, b);
 }
 
 namespace {
 
 // dx = dy W, dW = dy^T x, db = sum of dy over all rows.
 Gradients linear_gradients(const Tensor& dy, const Tensor& x, const Tensor& weight, Wants wants) {
-  int64_t rows = 1;  // not dy.numel() / out: a layer without outputs has rows too
-  for (int64_t i = 0; i + 1 < x.dim(); ++i) rows *= x.shape()[i];
+  const int64_t rows = rows_of(x.shape());
   const Tensor d = with_shape(dy, {rows, weight.size(0)});
   Gradients gradients(3, Tensor());
   if (wants[0]) gradients[0] = with_shape(kernels::matmul(d, weight), x.shape());

@@ -6,6 +6,7 @@
 #include <tern/kernels/index.h>
 #include <tern/kernels/reduce.h>
 
+#include <algorithm>
 #include <span>
 
 namespace tern {
@@ -121,6 +122,25 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
         " to ", start + length, " are not all in dimension ", dim, " of shape ", x.shape());
   return partial("narrow", x,
                  [=](const Layout& whole) { return whole.slice(dim, start, start + length, 1); });
+}
+
+Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
+  const int64_t first = normalize_dim(dim1, x.dim(), "diagonal"),
+                second = normalize_dim(dim2, x.dim(), "diagonal");
+  check(x.dim() >= 2 && first != second, "diagonal: needs two dimensions of ", x.shape(), ", got ", dim1,
+        " and ", dim2);
+  return partial("diagonal", x, [=](const Layout& whole) {
+    const int64_t rows = whole.shape[first], columns = whole.shape[second];
+    const int64_t down = std::clamp<int64_t>(offset, -rows, 0),
+                  right = std::clamp<int64_t>(offset, 0, columns);
+    Layout part = whole;
+    const int64_t size = std::max<int64_t>(std::min(rows + down, columns - right), 0);
+    if (size > 0) part.offset += right * whole.strides[second] - down * whole.strides[first];
+    for (const int64_t d : {std::max(first, second), std::min(first, second)})
+      part.shape.erase(d), part.strides.erase(d);
+    part.shape.push_back(size), part.strides.push_back(whole.strides[first] + whole.strides[second]);
+    return part;
+  });
 }
 
 Tensor index(const Tensor& x, std::initializer_list<Index> indices) {

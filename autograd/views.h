@@ -35,6 +35,8 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index);
 Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t stop, int64_t step = 1);
 /// `length` elements of dimension `dim` from `start`. Throws Error when they are not all there.
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
+/// The elements x[…, i, …, i + offset, …] of dimensions dim1 and dim2, which become one, the last.
+Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
 
 /// A range of indices: Slice() is everything, Slice(2) starts at 2, Slice(0, -1) leaves out the last.
 struct Slice {

@@ -30,6 +30,13 @@ void kaiming_uniform_(const Tensor& weight, double a) {
   uniform_(weight, -bound, bound);
 }
 
+void xavier_uniform_(const Tensor& weight, double gain) {
+  const Fans both = fans(weight);
+  const double sum = static_cast<double>(both.in) + static_cast<double>(both.out);
+  const double bound = sum > 0 ? gain * std::sqrt(6 / sum) : 0;
+  uniform_(weight, -bound, bound);
+}
+
 Tensor default_parameter(const Shape& shape, int64_t fan_in) {
   const double bound = fan_in > 0 ? 1 / std::sqrt(static_cast<double>(fan_in)) : 0;
   Tensor parameter = empty(shape);

@@ -21,6 +21,9 @@ Fans fans(const Tensor& weight);
 /// a).
 void kaiming_uniform_(const Tensor& weight, double a = 0);
 
+/// U(-b, b) with b = gain sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio, 2010).
+void xavier_uniform_(const Tensor& weight, double gain = 1);
+
 /// A new parameter of U(-1 / sqrt(fan_in), 1 / sqrt(fan_in)): PyTorch's start for the weights and biases of
 /// Linear and Conv2d.
 Tensor default_parameter(const Shape& shape, int64_t fan_in);

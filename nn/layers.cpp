@@ -23,6 +23,18 @@ bool MaxPool2d::is_halving() const {
          options_.padding == Size2(0) && options_.dilation == Size2(1) && !options_.ceil_mode;
 }
 
+std::string Upsample::describe() const {
+  const auto pair = [](const char* name, const auto& two) {
+    return fmt::format("{}=({}, {})", name, two.h, two.w);
+  };
+  return fmt::format("Upsample({}, mode={}{})",
+                     options_.size           ? pair("size", *options_.size)
+                     : options_.scale_factor ? pair("scale_factor", *options_.scale_factor)
+                                             : "",
+                     options_.mode == InterpolateMode::nearest ? "nearest" : "bilinear",
+                     options_.align_corners ? ", align_corners=true" : "");
+}
+
 Dropout::Dropout(double p) : p_(p) { check(p >= 0 && p <= 1, "Dropout: p must be from 0 to 1, got ", p); }
 
 std::string Dropout::describe() const { return fmt::format("Dropout(p={})", p_); }

@@ -56,6 +56,17 @@ class MaxPool2d : public Layer<MaxPool2d> {
   MaxPool2dOptions options_;
 };
 
+/// Images [N, C, H, W] in another size: interpolate() with its options.
+class Upsample : public Layer<Upsample> {
+ public:
+  explicit Upsample(const InterpolateOptions& options) : options_(options) {}
+  Tensor forward(const Tensor& x) { return interpolate(x, options_); }
+  std::string describe() const override;
+
+ private:
+  InterpolateOptions options_;
+};
+
 /// In training, zeroes elements with probability p and scales the others by 1 / (1 - p); nothing in
 /// evaluation.
 class Dropout : public Layer<Dropout> {

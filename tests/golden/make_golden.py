@@ -29,8 +29,10 @@ from pathlib import Path
 
 import torch
 
+from golden_attention import attention_golden
 from golden_ops import ops_golden
 from golden_recurrent import recurrent_golden
+from golden_shape import shape_golden
 from safetensors_writer import write_safetensors
 
 FOLDER = Path(__file__).resolve().parent
@@ -107,7 +109,13 @@ def cifar_cnn_golden() -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     return tensors, metadata
 
 
-FAMILIES = {"cifar_cnn": cifar_cnn_golden, "ops": ops_golden, "recurrent": recurrent_golden}
+FAMILIES = {
+    "attention": attention_golden,
+    "cifar_cnn": cifar_cnn_golden,
+    "ops": ops_golden,
+    "recurrent": recurrent_golden,
+    "shape": shape_golden,
+}
 
 
 def main() -> None:

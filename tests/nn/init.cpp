@@ -72,6 +72,13 @@ TEST_CASE("kaiming_uniform_") {
   CHECK(fails_with("at least 2 dimensions, got [3]", [] { nn::init::kaiming_uniform_(empty({3})); }));
 }
 
+TEST_CASE("xavier_uniform_") {
+  const Tensor weight = empty({50, 8, 3, 4});
+  nn::init::xavier_uniform_(weight, 2);
+  check_uniform(weight, 2 * std::sqrt(6.0 / (96 + 600)));
+  CHECK(fails_with("at least 2 dimensions, got [3]", [] { nn::init::xavier_uniform_(empty({3})); }));
+}
+
 TEST_CASE("fans count sizes 1 and 0, each times the rest") {
   const nn::init::Fans fans = nn::init::fans(empty({5, 4, 3, 2}));
   CHECK(fans.in == 24);

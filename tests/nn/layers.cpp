@@ -54,6 +54,9 @@ TEST_CASE("activations and shapes") {
   CHECK(nn::Flatten(0, 2)(images).shape() == Shape{40, 6});
   CHECK(nn::MaxPool2d(2)(images).shape() == Shape{2, 4, 2, 3});
   CHECK(nn::MaxPool2d(2, {.stride = 1})(images).shape() == Shape{2, 4, 4, 5});
+  nn::check_layer(nn::Upsample({.scale_factor = 2}), images);
+  CHECK(equal(nn::Upsample({.size = 3, .mode = InterpolateMode::bilinear})(images),
+              interpolate(images, {.size = 3, .mode = InterpolateMode::bilinear})));
   CHECK(equal(nn::LogSoftmax(1)(images), log_softmax(images, 1)));
 }
 

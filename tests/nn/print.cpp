@@ -1,4 +1,5 @@
 // Modules print as in PyTorch.
+#include <tern/nn/attention.h>
 #include <tern/nn/conv.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
@@ -53,6 +54,13 @@ TEST_CASE("layers print their arguments") {
   CHECK(print(nn::Flatten()) == "Flatten(start_dim=1, end_dim=-1)");
   CHECK(print(nn::MaxPool2d(2, {.padding = 1})) ==
         "MaxPool2d(kernel_size=(2, 2), stride=(2, 2), padding=(1, 1), dilation=(1, 1), ceil_mode=false)");
+  CHECK(print(nn::Upsample({.scale_factor = Scale2(2, 1.5)})) ==
+        "Upsample(scale_factor=(2, 1.5), mode=nearest)");
+  CHECK(print(nn::Upsample({.size = 4, .mode = InterpolateMode::bilinear, .align_corners = true})) ==
+        "Upsample(size=(4, 4), mode=bilinear, align_corners=true)");
+  CHECK(print(nn::MultiheadAttention(4, 2)) ==
+        "MultiheadAttention(embed_dim=4, num_heads=2, dropout=0, batch_first=false\n"
+        "  (out_proj): Linear(in_features=4, out_features=4, bias=true)\n)");
   CHECK(print(nn::Dropout(0.25)) == "Dropout(p=0.25)");
   CHECK(print(nn::CrossEntropyLoss()) == "CrossEntropyLoss()");
 }
