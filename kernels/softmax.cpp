@@ -1,42 +1,17 @@
 #include <tern/kernels/softmax.h>
 
-#include <tern/core/thread_pool.h>
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
+#include <tern/kernels/lines.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace tern::kernels {
 namespace {
 
-// A dense tensor seen as [outer, size, inner], where a row runs through `size` at distance `inner`.
-struct Rows {
-  int64_t outer = 1, size = 1, inner = 1;
-
-  Rows(const Shape& shape, int64_t dim) {
-    for (int i = 0; i < shape.dim(); ++i) (i < dim ? outer : i == dim ? size : inner) *= shape[i];
-  }
-  int64_t count() const { return outer * inner; }
-  int64_t start(int64_t row) const { return row / inner * size * inner + row % inner; }
-};
-
-// Rows that one thread takes at a time: fixed, some ten thousand elements.
-int64_t rows_per_block(const Rows& rows) {
-  return std::max<int64_t>(1, 16384 / std::max<int64_t>(rows.size, 1));
-}
-
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
-// Calls body(start, stride) for each row.
-template <class Body>
-void for_each_line(const Rows& rows, Body&& body) {
-  parallel_for(rows.count(), rows_per_block(rows), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) body(rows.start(row), rows.inner);
-  });
-}
 
 template <class T>
 void softmax_row(const T* x, T* y, int64_t size, int64_t step, bool logarithm) {
@@ -61,7 +36,7 @@ Tensor forward(const Tensor& x, int64_t dim, bool logarithm) {
   dim = normalize_dim(dim, x.dim(), operation);
   const Tensor input = contiguous(x);
   Tensor y = empty(x.shape(), x.dtype(), x.device());
-  const Rows rows(x.shape(), dim);
+  const Lines rows(x.shape(), dim);
   dispatch_floating(x.dtype(), operation, [&]<class T>() {
     const T* from = input.data<T>();
     T* to = y.data<T>();
@@ -90,7 +65,7 @@ Tensor backward(const Tensor& dy, const Tensor& y, int64_t dim, bool logarithm) 
   dim = normalize_dim(dim, y.dim(), "softmax_backward");
   const Tensor upstream = contiguous(dy), output = contiguous(y);
   Tensor dx = empty(y.shape(), y.dtype(), y.device());
-  const Rows rows(y.shape(), dim);
+  const Lines rows(y.shape(), dim);
   dispatch_floating(y.dtype(), "softmax_backward", [&]<class T>() {
     const T* d = upstream.data<T>();
     const T* v = output.data<T>();
