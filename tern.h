@@ -5,7 +5,9 @@
 #include <tern/autograd/convert.h>
 #include <tern/autograd/functional.h>
 #include <tern/autograd/gradient_check.h>
+#include <tern/autograd/indexing.h>
 #include <tern/autograd/operators.h>
+#include <tern/autograd/ordering.h>
 #include <tern/autograd/record.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/statistics.h>
@@ -22,6 +24,7 @@
 #include <tern/kernels/creation.h>
 #include <tern/nn/check_layer.h>
 #include <tern/nn/conv.h>
+#include <tern/nn/embedding.h>
 #include <tern/nn/init.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
