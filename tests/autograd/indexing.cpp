@@ -97,6 +97,14 @@ TEST_CASE("an index outside is named with its position and the size, and nothing
   CHECK(fails_with("gather: index 5 at position 70000", [&] { gather(x, 0, last); }));
 }
 
+TEST_CASE("positions beyond 2^32 are positions") {
+  const int64_t size = int64_t{1} << 33;
+  const Tensor x = expand(tensor({7.0}), {size});
+  CHECK(equal(gather(x, 0, tensor({size - 1, (int64_t{1} << 32) + 1})), tensor({7.0, 7.0})));
+  CHECK(
+      fails_with("gather: index 8589934592 at position 0 is outside", [&] { gather(x, 0, tensor({size})); }));
+}
+
 TEST_CASE("what does not fit is refused before anything is computed") {
   const Tensor x = scattered({3, 4}), index = zeros({2, 4}, int64);
   CHECK(fails_with("gather: dim must be from -2 to 1, got 2", [&] { gather(x, 2, index); }));
