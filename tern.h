@@ -7,7 +7,9 @@
 #include <tern/autograd/convert.h>
 #include <tern/autograd/functional.h>
 #include <tern/autograd/gradient_check.h>
+#include <tern/autograd/indexing.h>
 #include <tern/autograd/operators.h>
+#include <tern/autograd/ordering.h>
 #include <tern/autograd/rearrange.h>
 #include <tern/autograd/record.h>
 #include <tern/autograd/recurrent.h>
@@ -29,6 +31,7 @@
 #include <tern/nn/attention.h>
 #include <tern/nn/check_layer.h>
 #include <tern/nn/conv.h>
+#include <tern/nn/embedding.h>
 #include <tern/nn/init.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>

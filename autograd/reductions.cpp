@@ -3,9 +3,9 @@
 #include <tern/autograd/record.h>
 #include <tern/autograd/views.h>
 #include <tern/kernels/copy.h>
-#include <tern/kernels/fill.h>
 #include <tern/kernels/gather.h>
 #include <tern/kernels/pointwise.h>
+#include <tern/kernels/scan.h>
 
 #include <algorithm>
 
@@ -25,13 +25,10 @@ Tensor record_chosen(const char* operation, const Tensor& x, int64_t dim, bool k
   return record(operation, chosen.values, {x},
                 [shape = x.shape(), dim, unsqueeze = !keepdim && x.dim() > 0,
                  indices = SavedTensor(chosen.indices)](const Tensor& dy) -> Gradients {
-                  Tensor dx = empty(shape, dy.dtype(), dy.device());
-                  kernels::zero(dx);
                   const auto kept = [&](const Tensor& t) {
                     return unsqueeze ? t.with_layout(t.layout().unsqueeze(dim)) : t;
                   };
-                  kernels::scatter_add(dx, dim, kept(indices.get()), kept(dy));
-                  return {dx};
+                  return {kernels::gather_backward(kept(dy), shape, dim, kept(indices.get()))};
                 });
 }
 
@@ -51,6 +48,17 @@ Tensor mean(const Tensor& x, const Shape& dims, bool keepdim) {
                 [kept = kernels::reduced_shape(x.shape(), dims, true, "mean"), shape = x.shape(),
                  count](const Tensor& dy) -> Gradients {
                   return {spread(kernels::div(dy, kernels::scalar_like(count, dy)), kept, shape)};
+                });
+}
+
+// dx = dy times the product of the other elements.
+Tensor prod(const Tensor& x, const Shape& dims, bool keepdim) {
+  return record("prod", kernels::prod(x, dims, keepdim), {x},
+                [dims, kept = kernels::reduced_shape(x.shape(), dims, true, "prod"),
+                 x = SavedTensor(x)](const Tensor& dy) -> Gradients {
+                  const Tensor upstream = spread(kernels::to(dy, float64), kept, x.get().shape());
+                  const Tensor dx = kernels::mul(kernels::products_of_others(x.get(), dims), upstream);
+                  return {kernels::to(dx, dy.dtype())};
                 });
 }
 

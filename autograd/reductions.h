@@ -13,6 +13,8 @@ namespace tern {
 Tensor sum(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
 /// Floating-point only. The mean of nothing is NaN.
 Tensor mean(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
+/// Products of integers and bool are int64; of nothing: 1. The gradient is exact where elements are zero.
+Tensor prod(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
 /// The same over one dimension: sum(x, 1).
 template <std::integral Dim>
 Tensor sum(const Tensor& x, Dim dim, bool keepdim = false) {
@@ -21,6 +23,10 @@ Tensor sum(const Tensor& x, Dim dim, bool keepdim = false) {
 template <std::integral Dim>
 Tensor mean(const Tensor& x, Dim dim, bool keepdim = false) {
   return mean(x, Shape{static_cast<int64_t>(dim)}, keepdim);
+}
+template <std::integral Dim>
+Tensor prod(const Tensor& x, Dim dim, bool keepdim = false) {
+  return prod(x, Shape{static_cast<int64_t>(dim)}, keepdim);
 }
 
 using kernels::ValuesAndIndices;

@@ -1,9 +1,12 @@
 #include <tern/kernels/index.h>
 
 #include <tern/core/thread_pool.h>
+#include <tern/kernels/add_value.h>
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/fill.h>
+#include <tern/kernels/lines.h>
+#include <tern/kernels/positions.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,46 +14,40 @@
 namespace tern::kernels {
 namespace {
 
-// All positions, dense, after checking that each lies in [0, size).
-Tensor checked_index(const Tensor& index, int64_t size, const char* operation) {
-  check(index.dtype() == int64, operation, ": index must be int64, got ", index.dtype());
-  const Tensor dense = contiguous(index);
-  const int64_t* positions = dense.data<int64_t>();
-  for (int64_t i = 0; i < dense.numel(); ++i) {
-    check(positions[i] >= 0 && positions[i] < size, operation, ": index ", positions[i], " at position ", i,
-          " is outside a dimension of size ", size);
-  }
-  return dense;
-}
-
-// A contiguous tensor as [outer, size, inner] around one dimension.
-struct Around {
-  int64_t outer = 1, size = 1, inner = 1;
-  Around(const Shape& shape, int64_t dim) {
-    for (int i = 0; i < shape.dim(); ++i) (i < dim ? outer : i == dim ? size : inner) *= shape[i];
-  }
-};
-
 // Rows of `bytes` that one thread copies at a time.
 int64_t rows_per_block(int64_t bytes) { return std::max<int64_t>(1, 65536 / std::max<int64_t>(bytes, 1)); }
 
-Shape with_size(Shape shape, int64_t dim, int64_t size) {
-  shape[dim] = size;
-  return shape;
+// Elements of a slice that one thread adds: where there are few slices, several share each.
+constexpr int64_t add_block = 128;
+
+template <class T>
+void add_slices(const Lines& to, const Lines& from, const int64_t* at, const T* read, T* write) {
+  const int64_t parts = (to.inner + add_block - 1) / add_block;
+  const int64_t together = std::max<int64_t>(1, 65536 / (from.size * std::min(to.inner, add_block)));
+  parallel_for(to.outer * parts, together, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t outer = unit / parts, first = unit % parts * add_block;
+      const int64_t count = std::min(add_block, to.inner - first);
+      for (int64_t i = 0; i < from.size; ++i) {
+        const T* value = read + (outer * from.size + i) * to.inner + first;
+        T* place = write + (outer * to.size + at[i]) * to.inner + first;
+        for (int64_t k = 0; k < count; ++k) place[k] = add_value(place[k], value[k]);
+      }
+    }
+  });
 }
 
 }  // namespace
 
-Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
-  check_same_device(x, index, "index_select");
-  check(x.dim() >= 1 && index.dim() == 1,
-        "index_select: needs a tensor with dimensions and a 1-d index, got ", x.shape(), " and ",
-        index.shape());
-  dim = normalize_dim(dim, x.dim(), "index_select");
-  const Tensor positions = checked_index(index, x.size(dim), "index_select"), source = contiguous(x);
+Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index, const char* operation) {
+  check_same_device(x, index, operation);
+  check(x.dim() >= 1 && index.dim() == 1, operation, ": needs a tensor with dimensions and a 1-d index, got ",
+        x.shape(), " and ", index.shape());
+  dim = normalize_dim(dim, x.dim(), operation);
+  const Tensor positions = checked_positions(index, x.size(dim), operation), source = contiguous(x);
   Tensor y = empty(with_size(x.shape(), dim, index.numel()), x.dtype(), x.device());
   if (y.numel() == 0) return y;
-  const Around from(x.shape(), dim), to(y.shape(), dim);
+  const Lines from(x.shape(), dim), to(y.shape(), dim);
   const int64_t bytes = from.inner * static_cast<int64_t>(size_of(x.dtype()));
   const int64_t* at = positions.data<int64_t>();
   const char* read = static_cast<const char*>(source.data());
@@ -75,29 +72,20 @@ void index_add(const Tensor& dst, int64_t dim, const Tensor& index, const Tensor
   dim = normalize_dim(dim, dst.dim(), "index_add");
   check(src.shape() == with_size(dst.shape(), dim, index.numel()), "index_add: src must be ",
         with_size(dst.shape(), dim, index.numel()), ", got ", src.shape());
-  const Tensor positions = checked_index(index, dst.size(dim), "index_add"), added = contiguous(src);
-  // Works on a dense copy where dst is not contiguous itself, and copies back.
-  const Tensor target = contiguous(dst);
-  const Around to(dst.shape(), dim), from(src.shape(), dim);
-  const int64_t* at = positions.data<int64_t>();
-  dispatch(dst.dtype(), [&]<class T>() {
-    if constexpr (!std::is_same_v<T, bool>) {
-      using Wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
-      const T* read = added.data<T>();
-      T* write = target.data<T>();
-      parallel_for(to.outer, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin * from.size; row < end * from.size; ++row) {
-          T* place = write + (row / from.size * to.size + at[row % from.size]) * to.inner;
-          const T* value = read + row * to.inner;
-          for (int64_t i = 0; i < to.inner; ++i) {
-            place[i] =
-                static_cast<T>(static_cast<Wide>(static_cast<Wide>(place[i]) + static_cast<Wide>(value[i])));
-          }
-        }
-      });
-    }
+  const Tensor positions = checked_positions(index, dst.size(dim), "index_add");
+  if (src.numel() == 0) return;
+  const DType wide = addend_dtype(dst.dtype());
+  const Tensor added = contiguous(to(src, wide));
+  // Works on a dense copy where dst is not contiguous or of a half type itself, and copies back.
+  const Tensor target = contiguous(to(dst, wide));
+  dispatch_addends(wide, "index_add", [&]<class T>() {
+    add_slices(Lines(dst.shape(), dim), Lines(src.shape(), dim), positions.data<int64_t>(), added.data<T>(),
+               target.data<T>());
   });
-  if (!target.is_same(dst)) copy(target, dst);
+  if (target.is_same(dst))
+    dst.bump_version();
+  else
+    copy(target, dst);
 }
 
 Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
@@ -132,7 +120,7 @@ Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
 Tensor one_hot(const Tensor& index, int64_t classes) {
   check(classes >= 0, "one_hot: classes must not be negative, got ", classes);
   check_device_kernels(index.device(), "one_hot");
-  const Tensor positions = checked_index(index, classes, "one_hot");
+  const Tensor positions = checked_positions(index, classes, "one_hot");
   Shape shape = index.shape();
   shape.push_back(classes);
   Tensor y = empty(shape, int64, index.device());

@@ -10,12 +10,13 @@
 
 namespace tern::kernels {
 
-/// y[..., i, ...] = x[..., index[i], ...] along `dim`; index is 1-d. Any dtype.
-Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
+/// y[..., i, ...] = x[..., index[i], ...] along `dim`; index is 1-d. Any dtype. Errors name `operation`.
+Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index,
+                    const char* operation = "index_select");
 
 /// dst[..., index[i], ...] += src[..., i, ...] along `dim`, in place; an index may be repeated, and its
-/// slices are added in the order of i. One dtype (not bool). Throws Error when shapes do not fit or dst
-/// overlaps itself.
+/// slices are added in the order of i, half types in float32. One dtype (not bool). Throws Error when shapes
+/// do not fit or dst overlaps itself.
 void index_add(const Tensor& dst, int64_t dim, const Tensor& index, const Tensor& src);
 
 /// The tensors one after another along `dim`. Sizes of the other dimensions, dtypes and devices must be equal

@@ -1,8 +1,8 @@
 #include <tern/kernels/softmax.h>
 
-#include <tern/core/thread_pool.h>
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
+#include <tern/kernels/lines.h>
 #include <tern/kernels/simd/softmax.h>
 
 #include <algorithm>
@@ -10,21 +10,12 @@
 namespace tern::kernels {
 namespace {
 
-// A dense tensor seen as [outer, size, inner]: lines run through `size`.
-struct Lines {
-  int64_t outer = 1, size = 1, inner = 1;
-
-  Lines(const Shape& shape, int64_t dim) {
-    for (int i = 0; i < shape.dim(); ++i) (i < dim ? outer : i == dim ? size : inner) *= shape[i];
-  }
-};
-
 // Calls body(lines, start) for parts of lines that lie one after the other, or side by side: fixed, some ten
 // thousand elements each.
 template <class Body>
 void for_each_part(const Lines& all, bool logarithm, Body&& body) {
-  if (all.outer == 0 || all.size == 0 || all.inner == 0) return;
-  const int64_t lines = std::max<int64_t>(1, 16384 / all.size);
+  if (all.outer == 0) return;
+  const int64_t lines = all.per_block();
   if (all.inner == 1) {
     parallel_for(all.outer, lines, [&](int64_t begin, int64_t end) {
       body(simd::SoftmaxLines{all.size, end - begin, 0, logarithm}, begin * all.size);

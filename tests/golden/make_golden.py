@@ -30,6 +30,7 @@ from pathlib import Path
 import torch
 
 from golden_attention import attention_golden
+from golden_indexing import indexing_golden
 from golden_ops import ops_golden
 from golden_recurrent import recurrent_golden
 from golden_shape import shape_golden
@@ -112,6 +113,7 @@ def cifar_cnn_golden() -> tuple[dict[str, torch.Tensor], dict[str, str]]:
 FAMILIES = {
     "attention": attention_golden,
     "cifar_cnn": cifar_cnn_golden,
+    "indexing": indexing_golden,
     "ops": ops_golden,
     "recurrent": recurrent_golden,
     "shape": shape_golden,
