@@ -8,6 +8,7 @@
 #include <tern/autograd/functional.h>
 #include <tern/autograd/gradient_check.h>
 #include <tern/autograd/indexing.h>
+#include <tern/autograd/losses.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/ordering.h>
 #include <tern/autograd/rearrange.h>
@@ -28,6 +29,7 @@
 #include <tern/data/download.h>
 #include <tern/data/mnist.h>
 #include <tern/kernels/creation.h>
+#include <tern/nn/activations.h>
 #include <tern/nn/attention.h>
 #include <tern/nn/check_layer.h>
 #include <tern/nn/conv.h>
@@ -35,9 +37,15 @@
 #include <tern/nn/init.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
+#include <tern/nn/losses.h>
 #include <tern/nn/recurrent.h>
 #include <tern/nn/sequential.h>
+#include <tern/optim/adagrad.h>
+#include <tern/optim/adam.h>
 #include <tern/optim/adamw.h>
+#include <tern/optim/clip.h>
+#include <tern/optim/lion.h>
+#include <tern/optim/rmsprop.h>
 #include <tern/optim/sgd.h>
 #include <tern/train/checkpoint.h>
 #include <tern/train/json_log.h>

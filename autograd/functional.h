@@ -5,7 +5,6 @@
 #include <tern/core/random.h>
 #include <tern/core/tensor.h>
 #include <tern/kernels/conv.h>
-#include <tern/kernels/cross_entropy.h>
 #include <tern/kernels/pool.h>
 #include <tern/kernels/resize.h>
 
@@ -74,21 +73,19 @@ Tensor softmax(const Tensor& x, int64_t dim);
 /// log(softmax(x)), without underflow.
 Tensor log_softmax(const Tensor& x, int64_t dim);
 
-using kernels::Reduction;
-struct CrossEntropyOptions {
-  Tensor weight = {};           ///< per class [C]
-  int64_t ignore_index = -100;  ///< rows with this target do not count
-  double label_smoothing = 0;
-  Reduction reduction = Reduction::mean;
-};
-/// Cross-entropy of logits [N, C] or [N, C, d1, …] with class indices [N] or [N, d1, …] (int64). The mean of
-/// no counted row is NaN as in PyTorch, its gradient zero. Throws Error for a target outside [0, C) other
-/// than ignore_index.
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options = {});
-
 /// Zeroes elements with probability p and scales the others by 1 / (1 - p) while `training`; x itself
 /// otherwise. Draws from `generator`, by default the device's.
 Tensor dropout(const Tensor& x, double p = 0.5, bool training = true, Generator* generator = nullptr);
+
+/// dropout() of whole channels: planes of [N, C, H, W] or rows of [N, C, L] (Tompson et al.,
+/// arXiv:1411.4280).
+Tensor dropout2d(const Tensor& x, double p = 0.5, bool training = true, Generator* generator = nullptr);
+
+/// x divided by its p-norm along `dim`, or by eps where that is larger.
+Tensor normalize(const Tensor& x, double p = 2, int64_t dim = 1, double eps = 1e-12);
+/// The cosine of the angle between a and b along `dim`: their product divided by both norms, each at least
+/// eps. a and b broadcast.
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim = 1, double eps = 1e-8);
 
 /// Images x [N, C, H, W] in another size: each pixel the nearest of x's, or bilinearly mixed from four.
 /// Channels-last. `size` or `scale_factor` must be given; floating-point tensors only.

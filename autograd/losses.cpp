@@ -1,29 +1,62 @@
+// Losses over classes.
+#include <tern/autograd/losses.h>
+
+#include <tern/autograd/convert.h>
 #include <tern/autograd/functional.h>
+#include <tern/autograd/pair_losses.h>
 #include <tern/autograd/record.h>
-#include <tern/kernels/dropout.h>
-#include <tern/kernels/softmax.h>
+#include <tern/autograd/reductions.h>
+#include <tern/kernels/nll_loss.h>
 
 namespace tern {
+namespace {
 
-// y = softmax(x); dx = y * (dy - sum(dy * y)).
-Tensor softmax(const Tensor& x, int64_t dim) {
-  Tensor y = kernels::softmax(x, dim);
-  return record("softmax", y, {x}, [y = SavedTensor(y), dim](const Tensor& dy) -> Gradients {
-    return {kernels::softmax_backward(dy, y.get(), dim)};
-  });
+// With class probabilities: log_softmax, then one pass over what it gives and the target.
+Tensor soft_cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
+  const Shape& shape = logits.shape();
+  check(shape.dim() >= 1 && is_floating_point(logits.dtype()),
+        "cross_entropy: the input must be floating-point [C], [N, C] or [N, C, d1, …], got ", shape, " of ",
+        logits.dtype());
+  check(options.ignore_index < 0, "cross_entropy: class probabilities know no ignore_index, got ",
+        options.ignore_index);
+  check(options.label_smoothing >= 0 && options.label_smoothing <= 1,
+        "cross_entropy: label_smoothing must be from 0 to 1, got ", options.label_smoothing);
+  const int64_t dim = shape.dim() == 1 ? 0 : 1;
+  const auto classes = static_cast<double>(shape[dim]), rows = static_cast<double>(logits.numel()) / classes;
+  Tensor weight = options.weight;
+  if (weight.defined()) {
+    check(weight.shape() == Shape{shape[dim]}, "cross_entropy: weight must be [", shape[dim], "], got ",
+          weight.shape());
+    for (int64_t d = dim + 1; d < shape.dim(); ++d) weight = weight.with_layout(weight.layout().unsqueeze(1));
+  }
+  kernels::check_loss_operands("cross_entropy", {logits, target, weight, {}});
+  const Tensor x = log_softmax(is_reduced_floating_point(logits.dtype()) ? to(logits, float32) : logits, dim);
+  const bool each = options.reduction == Reduction::none;
+  const Tensor loss = pair_loss(
+      "cross_entropy", SmoothedEntropy{1 - options.label_smoothing, options.label_smoothing / classes},
+      {x, target, weight, {}}, each, options.reduction == Reduction::mean ? rows : 1);
+  return to(each ? sum(loss, dim) : loss, logits.dtype());
 }
 
-// y = log(softmax(x)); dx = dy - exp(y) * sum(dy).
-Tensor log_softmax(const Tensor& x, int64_t dim) {
-  Tensor y = kernels::log_softmax(x, dim);
-  return record("log_softmax", y, {x}, [y = SavedTensor(y), dim](const Tensor& dy) -> Gradients {
-    return {kernels::log_softmax_backward(dy, y.get(), dim)};
-  });
+}  // namespace
+
+// dx[t] = -w[t] dloss / divisor.
+Tensor nll_loss(const Tensor& x, const Tensor& target, const NLLLossOptions& options) {
+  const int64_t ignore_index = options.ignore_index;
+  const Reduction reduction = options.reduction;
+  const auto [loss, divisor] = kernels::nll_loss(x, target, options.weight, ignore_index, reduction);
+  return record("nll_loss", loss, {x},
+                [x = SavedTensor(x), target = SavedTensor(target), weight = SavedTensor(options.weight),
+                 ignore_index, reduction, divisor = divisor](const Tensor& dy) -> Gradients {
+                  return {kernels::nll_loss_backward(dy, x.get(), target.get(), weight.get(), ignore_index,
+                                                     reduction, divisor)};
+                });
 }
 
 // dlogits = w[t] (softmax(logits) - onehot(t)) dloss / divisor, with the smoothed distribution in place of
 // onehot(t).
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
+  if (is_floating_point(target.dtype())) return soft_cross_entropy(logits, target, options);
   const kernels::CrossEntropyOptions kernel{options.ignore_index, options.label_smoothing, options.reduction};
   const kernels::CrossEntropy forward =
       kernels::cross_entropy_forward(logits, target, options.weight, kernel);
@@ -34,15 +67,6 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntr
         return {kernels::cross_entropy_backward(dy, logits.get(), target.get(), weight.get(),
                                                 {Tensor(), log_sum_exp, divisor}, kernel)};
       });
-}
-
-// y = x m / (1 - p); dx = dy m / (1 - p), with the same mask m, made again from the same random numbers.
-Tensor dropout(const Tensor& x, double p, bool training, Generator* generator) {
-  check(p >= 0 && p <= 1, "dropout: p must be from 0 to 1, got ", p);
-  if (!training || p == 0) return x;
-  const RandomState state = (generator ? *generator : default_generator(x.device())).reserve(x.numel());
-  return record("dropout", kernels::dropout(x, p, state), {x},
-                [p, state](const Tensor& dy) -> Gradients { return {kernels::dropout(dy, p, state)}; });
 }
 
 }  // namespace tern

@@ -1,7 +1,6 @@
 #include <tern/kernels/cross_entropy.h>
 
-#include <tern/core/thread_pool.h>
-#include <tern/kernels/checks.h>
+#include <tern/kernels/class_rows.h>
 #include <tern/kernels/copy.h>
 
 #include <algorithm>
@@ -14,55 +13,11 @@ namespace {
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// Logits [N, C, d1, …] as [outer, C, inner]; row r = (n, position) has its classes at distance `inner`.
-struct Rows {
-  int64_t count = 1, classes = 1, inner = 1;
-  int64_t start(int64_t row) const { return row / inner * classes * inner + row % inner; }
-  /// Rows of a block: fixed, so that sums over blocks have the same bits for any number of threads.
-  int64_t block() const { return std::max<int64_t>(1, 8192 / std::max<int64_t>(classes, 1)); }
-};
-
-Rows rows_of(const Tensor& logits, const Tensor& target, const Tensor& weight) {
-  const Shape& shape = logits.shape();
-  check(shape.dim() >= 1, "cross_entropy: logits must be [C], [N, C] or [N, C, d1, …], got ", shape);
-  check(is_floating_point(logits.dtype()), "cross_entropy: logits must be floating-point, got ",
-        logits.dtype());
-  check(target.dtype() == int64, "cross_entropy: target must hold class indices of int64, got ",
-        target.dtype());
-  const int64_t dim = shape.dim() == 1 ? 0 : 1;
-  Shape expected = shape;
-  expected.erase(dim);
-  check(target.shape() == expected, "cross_entropy: target must be ", expected, " for logits ", shape,
-        ", got ", target.shape());
-  check_same_device(logits, target, "cross_entropy");
-  const int64_t classes = shape[dim];
-  if (weight.defined()) {
-    check(weight.shape() == Shape{classes} && weight.dtype() == logits.dtype() &&
-              weight.device() == logits.device(),
-          "cross_entropy: weight must be [", classes, "] of ", logits.dtype(), ", got ", weight.shape(),
-          " of ", weight.dtype());
-  }
-  Rows rows{1, classes, 1};
-  for (int i = 0; i < shape.dim(); ++i) {
-    if (i != dim) rows.count *= shape[i];
-    if (i > dim) rows.inner *= shape[i];
-  }
-  return rows;
-}
-
-void check_targets(const int64_t* target, const Rows& rows, int64_t ignore_index) {
-  for (int64_t row = 0; row < rows.count; ++row) {
-    check(target[row] == ignore_index || (target[row] >= 0 && target[row] < rows.classes),
-          "cross_entropy: the target of row ", row, " is ", target[row], ", must be from 0 to ",
-          rows.classes - 1, " or ignore_index ", ignore_index);
-  }
-}
-
 // What both directions share about one dtype's data.
 template <class T>
 struct Problem {
   using W = Wide<T>;
-  Rows rows;
+  ClassRows rows;
   const T* logits;
   const int64_t* target;
   const T* weight;  // or null
@@ -111,7 +66,7 @@ struct Problem {
 };
 
 template <class T>
-Problem<T> problem_of(const Rows& rows, const Tensor& logits, const Tensor& target, const Tensor& weight,
+Problem<T> problem_of(const ClassRows& rows, const Tensor& logits, const Tensor& target, const Tensor& weight,
                       const CrossEntropyOptions& options) {
   return {rows,
           logits.data<T>(),
@@ -123,32 +78,20 @@ Problem<T> problem_of(const Rows& rows, const Tensor& logits, const Tensor& targ
 
 Tensor dense(const Tensor& x) { return x.defined() ? contiguous(x) : x; }
 
-// Per block of rows the sum of losses and of weights, added in order.
 template <class T>
 void forward(const Problem<T>& p, const CrossEntropyOptions& options, const CrossEntropy& result) {
   using W = Wide<T>;
-  const Rows& rows = p.rows;
-  const int64_t blocks = (rows.count + rows.block() - 1) / rows.block();
-  const Tensor sums = empty({2, std::max<int64_t>(blocks, 1)}, float64);
-  double* losses = sums.data<double>();
-  double* weights = losses + std::max<int64_t>(blocks, 1);
   W* normalizers = result.log_sum_exp.data<W>();
   T* each = options.reduction == Reduction::none ? result.loss.data<T>() : nullptr;
-  parallel_for(rows.count, rows.block(), [&](int64_t begin, int64_t end) {
-    double loss = 0, weight = 0;
-    for (int64_t row = begin; row < end; ++row) {
-      normalizers[row] = p.counts(row) ? p.log_sum_exp(row) : W(0);
-      const double one = p.counts(row) ? p.loss(row, normalizers[row]) : 0;
-      if (each) each[row] = static_cast<T>(static_cast<W>(one));
-      loss += one;
-      weight += p.counts(row) ? static_cast<double>(p.weight_of(p.target[row])) : 0;
-    }
-    losses[begin / rows.block()] = loss, weights[begin / rows.block()] = weight;
+  const WeightedLoss sum = sum_of_rows(p.rows, [&](int64_t row) -> WeightedLoss {
+    const bool counts = p.counts(row);
+    normalizers[row] = counts ? p.log_sum_exp(row) : W(0);
+    const double loss = counts ? p.loss(row, normalizers[row]) : 0;
+    if (each) each[row] = static_cast<T>(static_cast<W>(loss));
+    return {loss, counts ? static_cast<double>(p.weight_of(p.target[row])) : 0};
   });
-  double loss = 0, weight = 0;
-  for (int64_t block = 0; block < blocks; ++block) loss += losses[block], weight += weights[block];
-  *result.divisor.data<double>() = weight;
-  if (options.reduction == Reduction::mean) loss /= weight;
+  *result.divisor.data<double>() = sum.weight;
+  const double loss = options.reduction == Reduction::mean ? sum.loss / sum.weight : sum.loss;
   if (!each) *result.loss.data<T>() = static_cast<T>(static_cast<W>(loss));
 }
 
@@ -179,9 +122,9 @@ CrossEntropy cross_entropy_forward(const Tensor& logits, const Tensor& target, c
                                    const CrossEntropyOptions& options) {
   check(options.label_smoothing >= 0 && options.label_smoothing <= 1,
         "cross_entropy: label_smoothing must be from 0 to 1, got ", options.label_smoothing);
-  const Rows rows = rows_of(logits, target, weight);
+  const ClassRows rows = class_rows("cross_entropy", logits, target, weight);
   const Tensor labels = contiguous(target);
-  check_targets(labels.data<int64_t>(), rows, options.ignore_index);
+  check_targets("cross_entropy", labels, rows, options.ignore_index);
   const Shape loss_shape = options.reduction == Reduction::none ? target.shape() : Shape{};
   CrossEntropy result{empty(loss_shape, logits.dtype(), logits.device()),
                       empty(target.shape(), logits.dtype() == float64 ? float64 : float32, logits.device()),
@@ -196,7 +139,7 @@ CrossEntropy cross_entropy_forward(const Tensor& logits, const Tensor& target, c
 Tensor cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Tensor& target,
                               const Tensor& weight, const CrossEntropy& forward,
                               const CrossEntropyOptions& options) {
-  const Rows rows = rows_of(logits, target, weight);
+  const ClassRows rows = class_rows("cross_entropy", logits, target, weight);
   Tensor dlogits = empty(logits.shape(), logits.dtype(), logits.device());
   const Tensor upstream = contiguous(dloss), input = contiguous(logits), labels = contiguous(target),
                class_weight = dense(weight);

@@ -93,21 +93,38 @@ void add_job(std::vector<Job<Step>>& jobs, int64_t start, const Step& step,
 }
 
 template <class T>
-void run_step(const simd::SgdStep& step, T* const (&x)[most_tensors], int64_t count) {
-  const auto& table = simd::optimizer_kernels();
+const simd::OptimizerFunctions<T>& functions() {
   if constexpr (std::is_same_v<T, double>)
-    table.f64.sgd(step, x[0], x[1], x[2], count);
+    return simd::optimizer_kernels().f64;
   else
-    table.f32.sgd(step, x[0], x[1], x[2], count);
+    return simd::optimizer_kernels().f32;
 }
 
 template <class T>
-void run_step(const simd::AdamwStep& step, T* const (&x)[most_tensors], int64_t count) {
-  const auto& table = simd::optimizer_kernels();
-  if constexpr (std::is_same_v<T, double>)
-    table.f64.adamw(step, x[0], x[1], x[2], x[3], x[4], count);
-  else
-    table.f32.adamw(step, x[0], x[1], x[2], x[3], x[4], count);
+void run_step(const simd::SgdStep& step, T* const (&x)[most_tensors], int64_t count) {
+  functions<T>().sgd(step, x[0], x[1], x[2], count);
+}
+
+template <class T>
+void run_step(const simd::AdamStep& step, T* const (&x)[most_tensors], int64_t count) {
+  functions<T>().adam(step, x[0], x[1], x[2], x[3], x[4], count);
+}
+
+template <class T>
+void run_step(const simd::RmspropStep& step, T* const (&x)[most_tensors], int64_t count) {
+  T* const mean = step.centered ? x[3] : nullptr;
+  T* const momentum = step.momentum == 0 ? nullptr : step.centered ? x[4] : x[3];
+  functions<T>().rmsprop(step, x[0], x[1], x[2], mean, momentum, count);
+}
+
+template <class T>
+void run_step(const simd::AdagradStep& step, T* const (&x)[most_tensors], int64_t count) {
+  functions<T>().adagrad(step, x[0], x[1], x[2], count);
+}
+
+template <class T>
+void run_step(const simd::LionStep& step, T* const (&x)[most_tensors], int64_t count) {
+  functions<T>().lion(step, x[0], x[1], x[2], count);
 }
 
 constexpr int64_t buffer_size = 512;
@@ -193,25 +210,66 @@ void sgd_step(std::span<const SgdEntry> entries, const SgdOptions& o) {
   });
 }
 
-void adamw_step(std::span<const AdamwEntry> entries, const AdamwOptions& o) {
-  for (const AdamwEntry& e : entries) {
-    check_gradient("adamw_step", e.parameter, e.gradient);
-    check_state("adamw_step", "running mean", e.parameter, e.mean);
-    check_state("adamw_step", "running square", e.parameter, e.square);
-    if (o.amsgrad) check_state("adamw_step", "largest square", e.parameter, e.max_square);
-    check(e.step >= 1, "adamw_step: steps count from 1, got ", e.step);
+void adam_step(std::span<const AdamEntry> entries, const AdamOptions& o) {
+  for (const AdamEntry& e : entries) {
+    check_gradient("adam_step", e.parameter, e.gradient);
+    check_state("adam_step", "running mean", e.parameter, e.mean);
+    check_state("adam_step", "running square", e.parameter, e.square);
+    if (o.amsgrad) check_state("adam_step", "largest square", e.parameter, e.max_square);
+    check(e.step >= 1, "adam_step: steps count from 1, got ", e.step);
   }
-  run<simd::AdamwStep>(entries, [&](auto& jobs, int64_t start, const AdamwEntry& e) {
+  run<simd::AdamStep>(entries, [&](auto& jobs, int64_t start, const AdamEntry& e) {
     const auto number = static_cast<double>(e.step);
-    const simd::AdamwStep step{1 - o.lr * o.weight_decay,
-                               o.beta1,
-                               o.beta2,
-                               o.eps,
-                               o.lr / (1 - std::pow(o.beta1, number)),
-                               std::sqrt(1 - std::pow(o.beta2, number)),
-                               o.maximize};
+    const simd::AdamStep step{o.decoupled ? 1 - o.lr * o.weight_decay : 1,
+                              o.decoupled ? 0 : o.weight_decay,
+                              o.beta1,
+                              o.beta2,
+                              o.eps,
+                              o.lr / (1 - std::pow(o.beta1, number)),
+                              std::sqrt(1 - std::pow(o.beta2, number)),
+                              o.maximize};
     add_job(jobs, start, step, {&e.parameter, &e.gradient, &e.mean, &e.square, &e.max_square},
             o.amsgrad ? 5 : 4);
+  });
+}
+
+void rmsprop_step(std::span<const RmspropEntry> entries, const RmspropOptions& o) {
+  const bool keeps = o.momentum != 0;
+  for (const RmspropEntry& e : entries) {
+    check_gradient("rmsprop_step", e.parameter, e.gradient);
+    check_state("rmsprop_step", "running square", e.parameter, e.square);
+    if (o.centered) check_state("rmsprop_step", "running mean", e.parameter, e.mean);
+    if (keeps) check_state("rmsprop_step", "momentum buffer", e.parameter, e.momentum);
+  }
+  const simd::RmspropStep step{o.lr, o.alpha, o.eps, o.weight_decay, o.momentum, o.centered, o.maximize};
+  run<simd::RmspropStep>(entries, [&](auto& jobs, int64_t start, const RmspropEntry& e) {
+    add_job(jobs, start, step,
+            {&e.parameter, &e.gradient, &e.square, o.centered ? &e.mean : &e.momentum, &e.momentum},
+            3 + o.centered + keeps);
+  });
+}
+
+void adagrad_step(std::span<const AdagradEntry> entries, const AdagradOptions& o) {
+  for (const AdagradEntry& e : entries) {
+    check_gradient("adagrad_step", e.parameter, e.gradient);
+    check_state("adagrad_step", "sum of squares", e.parameter, e.sum);
+    check(e.step >= 1, "adagrad_step: steps count from 1, got ", e.step);
+  }
+  run<simd::AdagradStep>(entries, [&](auto& jobs, int64_t start, const AdagradEntry& e) {
+    const double lr = o.lr / (1 + static_cast<double>(e.step - 1) * o.lr_decay);
+    add_job(jobs, start, simd::AdagradStep{lr, o.weight_decay, o.eps, o.maximize},
+            {&e.parameter, &e.gradient, &e.sum, nullptr, nullptr}, 3);
+  });
+}
+
+void lion_step(std::span<const LionEntry> entries, const LionOptions& o) {
+  for (const LionEntry& e : entries) {
+    check_gradient("lion_step", e.parameter, e.gradient);
+    check_state("lion_step", "running mean", e.parameter, e.mean);
+  }
+  const simd::LionStep step{1 - o.lr * o.weight_decay, o.lr, o.beta1, o.beta2, o.maximize};
+  run<simd::LionStep>(entries, [&](auto& jobs, int64_t start, const LionEntry& e) {
+    add_job(jobs, start, step, {&e.parameter, &e.gradient, &e.mean, nullptr, nullptr}, 3);
   });
 }
 

@@ -32,16 +32,17 @@ struct SgdEntry {
 /// m with nesterov, or g without momentum).
 void sgd_step(std::span<const SgdEntry> entries, const SgdOptions& options);
 
-struct AdamwOptions {
+struct AdamOptions {
   double lr = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 1e-2;
   bool amsgrad = false;
   bool maximize = false;
+  bool decoupled = true;  ///< AdamW: decay shrinks the parameter; else it is added to the gradient
 };
 
-struct AdamwEntry {
+struct AdamEntry {
   Tensor parameter;
   Tensor gradient;
   Tensor mean;        ///< exp_avg: running mean of the gradient, 0 before the first step
@@ -50,8 +51,68 @@ struct AdamwEntry {
   int64_t step = 1;   ///< the number of this step, from 1: for the bias correction
 };
 
-/// p *= 1 - lr * weight_decay; mean += (1 - beta1) * (g - mean); square = beta2 * square + (1 - beta2) * g *
-/// g; p -= lr / (1 - beta1^step) * mean / (sqrt(square, or max_square) / sqrt(1 - beta2^step) + eps).
-void adamw_step(std::span<const AdamwEntry> entries, const AdamwOptions& options);
+/// p *= 1 - lr * weight_decay, or g += weight_decay * p; mean += (1 - beta1) * (g - mean); square = beta2 *
+/// square + (1 - beta2) * g * g; p -= lr / (1 - beta1^step) * mean / (sqrt(square, or max_square) / sqrt(1 -
+/// beta2^step) + eps).
+void adam_step(std::span<const AdamEntry> entries, const AdamOptions& options);
+
+struct RmspropOptions {
+  double lr = 1e-2;
+  double alpha = 0.99;
+  double eps = 1e-8;
+  double weight_decay = 0;
+  double momentum = 0;
+  bool centered = false;
+  bool maximize = false;
+};
+
+struct RmspropEntry {
+  Tensor parameter;
+  Tensor gradient;
+  Tensor square;    ///< square_avg: running mean of the squared gradient, 0 before the first step
+  Tensor mean;      ///< grad_avg: running mean of the gradient, 0 before; undefined unless centered
+  Tensor momentum;  ///< momentum_buffer, 0 before; undefined without momentum
+};
+
+/// g = ±gradient + weight_decay * p; square = alpha * square + (1 - alpha) * g * g; v = square (centered:
+/// |square - mean^2| with mean += (1 - alpha) * (g - mean)); u = g / (sqrt(v) + eps); p -= lr *
+/// (u, or momentum = momentum_factor * momentum + u).
+void rmsprop_step(std::span<const RmspropEntry> entries, const RmspropOptions& options);
+
+struct AdagradOptions {
+  double lr = 1e-2;
+  double lr_decay = 0;
+  double weight_decay = 0;
+  double eps = 1e-10;
+  bool maximize = false;
+};
+
+struct AdagradEntry {
+  Tensor parameter;
+  Tensor gradient;
+  Tensor sum;        ///< of squared gradients
+  int64_t step = 1;  ///< the number of this step, from 1: for the decay of the rate
+};
+
+/// g = ±gradient + weight_decay * p; sum += g * g; p -= lr / (1 + (step - 1) * lr_decay) * g / (sqrt(sum) +
+/// eps).
+void adagrad_step(std::span<const AdagradEntry> entries, const AdagradOptions& options);
+
+struct LionOptions {
+  double lr = 1e-4;
+  double beta1 = 0.9, beta2 = 0.99;
+  double weight_decay = 0;
+  bool maximize = false;
+};
+
+struct LionEntry {
+  Tensor parameter;
+  Tensor gradient;
+  Tensor mean;  ///< exp_avg: running mean of the gradient, 0 before the first step
+};
+
+/// p = p * (1 - lr * weight_decay) - lr * sign(beta1 * mean + (1 - beta1) * g); mean = beta2 * mean + (1 -
+/// beta2) * g. NaN stays NaN.
+void lion_step(std::span<const LionEntry> entries, const LionOptions& options);
 
 }  // namespace tern::kernels

@@ -4,8 +4,6 @@
 
 namespace tern::nn {
 
-std::string LogSoftmax::describe() const { return fmt::format("LogSoftmax(dim={})", dim_); }
-
 std::string Flatten::describe() const {
   return fmt::format("Flatten(start_dim={}, end_dim={})", start_dim_, end_dim_);
 }
@@ -35,8 +33,17 @@ std::string Upsample::describe() const {
                      options_.align_corners ? ", align_corners=true" : "");
 }
 
-Dropout::Dropout(double p) : p_(p) { check(p >= 0 && p <= 1, "Dropout: p must be from 0 to 1, got ", p); }
+namespace {
+double checked_probability(const char* layer, double p) {
+  check(p >= 0 && p <= 1, layer, ": p must be from 0 to 1, got ", p);
+  return p;
+}
+}  // namespace
+
+Dropout::Dropout(double p) : p_(checked_probability("Dropout", p)) {}
+Dropout2d::Dropout2d(double p) : p_(checked_probability("Dropout2d", p)) {}
 
 std::string Dropout::describe() const { return fmt::format("Dropout(p={})", p_); }
+std::string Dropout2d::describe() const { return fmt::format("Dropout2d(p={})", p_); }
 
 }  // namespace tern::nn

@@ -1,32 +1,12 @@
-// Layers without parameters: activations, pooling, dropout, flattening.
+// Layers without parameters: pooling, dropout, flattening; activations come with them.
 #pragma once
 
 #include <tern/autograd/functional.h>
-#include <tern/autograd/operators.h>
 #include <tern/autograd/views.h>
+#include <tern/nn/activations.h>
 #include <tern/nn/module.h>
 
 namespace tern::nn {
-
-/// max(x, 0).
-struct ReLU : Layer<ReLU> {
-  Tensor forward(const Tensor& x) { return relu(x); }
-};
-
-struct Tanh : Layer<Tanh> {
-  Tensor forward(const Tensor& x) { return tanh(x); }
-};
-
-/// log(softmax(x)) along `dim`.
-class LogSoftmax : public Layer<LogSoftmax> {
- public:
-  explicit LogSoftmax(int64_t dim) : dim_(dim) {}
-  Tensor forward(const Tensor& x) { return log_softmax(x, dim_); }
-  std::string describe() const override;
-
- private:
-  int64_t dim_;
-};
 
 /// The dimensions from `start_dim` to `end_dim` as one.
 class Flatten : public Layer<Flatten> {
@@ -80,17 +60,16 @@ class Dropout : public Layer<Dropout> {
   double p_;
 };
 
-/// cross_entropy() with its options, as a layer of two inputs: logits and class indices.
-class CrossEntropyLoss : public Layer<CrossEntropyLoss> {
+/// The same with whole channels: planes of [N, C, H, W] or rows of [N, C, L].
+class Dropout2d : public Layer<Dropout2d> {
  public:
-  explicit CrossEntropyLoss(const CrossEntropyOptions& options = {}) : options_(options) {}
-  Tensor forward(const Tensor& logits, const Tensor& target) {
-    return cross_entropy(logits, target, options_);
-  }
-  void members(Visitor& visitor) override { visitor.buffer("weight", options_.weight); }
+  /// Throws Error unless 0 <= p <= 1.
+  explicit Dropout2d(double p = 0.5);
+  Tensor forward(const Tensor& x) { return dropout2d(x, p_, is_training()); }
+  std::string describe() const override;
 
  private:
-  CrossEntropyOptions options_;
+  double p_;
 };
 
 }  // namespace tern::nn

@@ -1,59 +1,34 @@
 #include <tern/optim/sgd.h>
 
 namespace tern::optim {
-namespace {
 
-void check_options(const SGDOptions& o) {
-  check(o.lr >= 0, "SGD: lr must not be negative, got ", o.lr);
-  check(o.momentum >= 0, "SGD: momentum must not be negative, got ", o.momentum);
-  check(o.weight_decay >= 0, "SGD: weight_decay must not be negative, got ", o.weight_decay);
-  check(!o.nesterov || (o.momentum > 0 && o.dampening == 0), "SGD: nesterov needs momentum and no dampening");
+void SGDOptions::validate() const {
+  check_not_negative("SGD", "lr", lr);
+  check_not_negative("SGD", "momentum", momentum);
+  check_not_negative("SGD", "weight_decay", weight_decay);
+  check(!nesterov || (momentum > 0 && dampening == 0), "SGD: nesterov needs momentum and no dampening");
 }
 
-}  // namespace
-
-SGD::SGD(const std::vector<Tensor>& params, const SGDOptions& options)
-    : SGD(std::vector<ParamGroup<SGDOptions>>{{params, options}}) {}
-
-SGD::SGD(const std::vector<ParamGroup<SGDOptions>>& groups) {
-  check(!groups.empty(), "SGD: needs at least one group of parameters");
-  for (const auto& group : groups) {
-    check_options(group.options);
-    const size_t begin = parameters_.size();
-    add_parameters(group.params);
-    groups_.push_back({begin, parameters_.size(), group.options});
-  }
-  momentum_.resize(parameters_.size());
-  entries_.reserve(parameters_.size());
+void SGDOptions::visit(StateVisitor& visitor) {
+  visitor.number("lr", lr);
+  visitor.number("momentum", momentum);
+  visitor.number("dampening", dampening);
+  visitor.number("weight_decay", weight_decay);
+  visitor.flag("nesterov", nesterov);
+  visitor.flag("maximize", maximize);
 }
 
 void SGD::step() {
-  for (const Group& group : groups_) {
-    const SGDOptions& o = group.options;
-    check_options(o);
-    entries_.clear();
-    for (size_t i = group.begin; i < group.end; ++i) {
-      const Tensor gradient = parameters_[i].grad();
-      if (!gradient.defined()) continue;
-      const bool first = o.momentum != 0 && !momentum_[i].defined();
-      if (first) momentum_[i] = empty_like(parameters_[i]);
-      entries_.push_back({parameters_[i], gradient, o.momentum != 0 ? momentum_[i] : Tensor(), first});
-    }
-    kernels::sgd_step(entries_, {o.lr, o.momentum, o.dampening, o.weight_decay, o.nesterov, o.maximize});
-    entries_.clear();
-  }
+  const auto entry = [](const Tensor& parameter, const Tensor& gradient, SGDState& state,
+                        const SGDOptions& o) -> kernels::SgdEntry {
+    if (o.momentum == 0) return {parameter, gradient, {}, false};
+    const bool first = !state.momentum.defined();
+    if (first) state.momentum = empty_like(parameter);
+    return {parameter, gradient, state.momentum, first};
+  };
+  step_groups(entries_, entry, [](const auto& entries, const SGDOptions& o) {
+    kernels::sgd_step(entries, {o.lr, o.momentum, o.dampening, o.weight_decay, o.nesterov, o.maximize});
+  });
 }
-
-void SGD::visit_options(size_t group, StateVisitor& visitor) {
-  SGDOptions& o = groups_[group].options;
-  visitor.number("lr", o.lr);
-  visitor.number("momentum", o.momentum);
-  visitor.number("dampening", o.dampening);
-  visitor.number("weight_decay", o.weight_decay);
-  visitor.flag("nesterov", o.nesterov);
-  visitor.flag("maximize", o.maximize);
-}
-
-void SGD::visit_state(size_t i, StateVisitor& visitor) { visitor.tensor("momentum_buffer", momentum_[i]); }
 
 }  // namespace tern::optim

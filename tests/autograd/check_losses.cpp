@@ -1,4 +1,5 @@
 #include <tern/autograd/functional.h>
+#include <tern/autograd/losses.h>
 #include <tern/core/random.h>
 #include <tern/kernels/creation.h>
 #include <tern/tests/support/check_op.h>

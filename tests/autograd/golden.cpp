@@ -1,4 +1,5 @@
 #include <tern/autograd/functional.h>
+#include <tern/autograd/losses.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/statistics.h>

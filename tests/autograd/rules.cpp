@@ -1,6 +1,7 @@
 #include <tern/autograd/backward.h>
 #include <tern/autograd/convert.h>
 #include <tern/autograd/functional.h>
+#include <tern/autograd/losses.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/views.h>

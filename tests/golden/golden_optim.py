@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes optim.safetensors: steps of PyTorch's optimizers on several parameters.
+"""Writes optim.safetensors: steps of PyTorch's optimizers (and of Lion) on several parameters.
 
     python3 golden_optim.py         (PyTorch, CPU; no other package)
 
@@ -40,7 +40,55 @@ ADAMW = {
     "amsgrad": False,
     "maximize": False,
 }
-OPTIMIZERS = {"sgd": (torch.optim.SGD, SGD), "adamw": (torch.optim.AdamW, ADAMW)}
+ADAM = {**ADAMW, "weight_decay": 0.0}
+RMSPROP = {
+    "lr": 0.01,
+    "alpha": 0.99,
+    "eps": 1e-8,
+    "weight_decay": 0.0,
+    "momentum": 0.0,
+    "centered": False,
+    "maximize": False,
+}
+ADAGRAD = {
+    "lr": 0.01,
+    "lr_decay": 0.0,
+    "weight_decay": 0.0,
+    "initial_accumulator_value": 0.0,
+    "eps": 1e-10,
+    "maximize": False,
+}
+LION = {"lr": 1e-4, "betas": [0.9, 0.99], "weight_decay": 0.0, "maximize": False}
+
+
+class Lion(torch.optim.Optimizer):
+    """PyTorch has none: algorithm 2 of arXiv:2302.06675."""
+
+    def __init__(self, params: list[dict]) -> None:
+        super().__init__(params, LION)
+
+    @torch.no_grad()
+    def step(self) -> None:
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                g = -p.grad if group["maximize"] else p.grad
+                m = self.state[p].setdefault("exp_avg", torch.zeros_like(p))
+                direction = (beta1 * m + (1 - beta1) * g).sign()
+                p -= group["lr"] * (direction + group["weight_decay"] * p)
+                m.copy_(beta2 * m + (1 - beta2) * g)
+
+
+OPTIMIZERS = {
+    "sgd": (torch.optim.SGD, SGD),
+    "adamw": (torch.optim.AdamW, ADAMW),
+    "adam": (torch.optim.Adam, ADAM),
+    "rmsprop": (torch.optim.RMSprop, RMSPROP),
+    "adagrad": (torch.optim.Adagrad, ADAGRAD),
+    "lion": (Lion, LION),
+}
 
 MOMENTUM = {"momentum": 0.9, "weight_decay": 0.02}
 BETAS = {"lr": 0.01, "betas": [0.8, 0.95]}
@@ -58,6 +106,24 @@ CASES = {
     "adamw/amsgrad": ([(1, {**BETAS, "amsgrad": True}), (2, {"maximize": True, "eps": 1e-3})], (), []),
     "adamw/absent": ([(3, BETAS)], (1, 3), []),
     "adamw/schedule": ([(2, BETAS), (1, {})], (), [0.01, 0.02, 0.1, 0.0, 0.003]),
+    "adam/one_group": ([(3, {})], (), []),
+    "adam/groups": ([(2, {**BETAS, "weight_decay": 0.1}), (1, {"weight_decay": 0.3})], (), []),
+    "adam/amsgrad": ([(1, {**BETAS, "amsgrad": True}), (2, {"maximize": True, "weight_decay": 0.1})], (), []),
+    "adam/absent": ([(3, BETAS)], (1, 3), []),
+    "rmsprop/one_group": ([(3, {})], (), []),
+    "rmsprop/momentum": ([(2, {"momentum": 0.9}), (1, {"alpha": 0.8, "weight_decay": 0.1})], (), []),
+    "rmsprop/centered": ([(1, {"centered": True}), (2, {"centered": True, "momentum": 0.5})], (), []),
+    "rmsprop/maximize": (
+        [(2, {"maximize": True, "eps": 1e-2}), (1, {})],
+        (1, 3),
+        [0.01, 0.01, 0.002, 0.05, 0.0],
+    ),
+    "adagrad/one_group": ([(3, {})], (), []),
+    "adagrad/groups": ([(1, {"lr_decay": 0.1}), (2, {"weight_decay": 0.1, "maximize": True})], (), []),
+    "adagrad/start": ([(3, {"initial_accumulator_value": 0.5, "lr_decay": 0.2, "eps": 1e-3})], (1, 3), []),
+    "lion/one_group": ([(3, {})], (), []),
+    "lion/groups": ([(2, {"lr": 0.01, "weight_decay": 0.1}), (1, {"betas": [0.5, 0.7]})], (), []),
+    "lion/maximize": ([(2, {"lr": 0.01, "maximize": True, "weight_decay": 0.1}), (1, {})], (1, 3), []),
 }
 
 
@@ -70,7 +136,9 @@ def run(name: str, dtype: torch.dtype) -> dict[str, torch.Tensor]:
     groups = [
         {"params": [next(waiting) for _ in range(size)], **defaults, **options} for size, options in sizes
     ]
-    optimizer = optimizer_class(groups)
+    # What Adagrad's sums start from is the constructor's alone, not a group's.
+    start = {key: groups[0][key] for key in ("initial_accumulator_value",) if key in groups[0]}
+    optimizer = optimizer_class(groups, **start)
     tensors = {f"step0/param{i}": p.detach().clone() for i, p in enumerate(parameters)}
     for step in range(1, STEPS + 1):
         optimizer.zero_grad()

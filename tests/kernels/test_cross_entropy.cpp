@@ -162,7 +162,7 @@ TEST_CASE("labels and arguments that do not fit are errors that say where") {
   CHECK(contains(message(logits, make<int64_t>({2}, {0, 3})), "cross_entropy: the target of row 1 is 3"));
   CHECK(contains(message(logits, make<int64_t>({2}, {-1, 0})), "the target of row 0 is -1"));
   CHECK(contains(message(logits, make<int64_t>({3}, {0, 0, 0})),
-                 "target must be [2] for logits [2, 3], got [3]"));
+                 "target must be [2] for an input of [2, 3], got [3]"));
   CHECK(contains(message(logits, make<int32_t>({2}, {0, 0})), "int64, got int32"));
   CHECK(contains(message(random_tensor({2, 3}, int64), make<int64_t>({2}, {0, 0})), "floating-point"));
   CHECK(contains(message(logits, make<int64_t>({2}, {0, 0}), random_tensor({2})), "weight must be [3]"));

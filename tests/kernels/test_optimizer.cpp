@@ -6,8 +6,8 @@
 
 using namespace tern;
 using namespace tern::tests;
-using kernels::AdamwEntry;
-using kernels::AdamwOptions;
+using kernels::AdamEntry;
+using kernels::AdamOptions;
 using kernels::SgdEntry;
 using kernels::SgdOptions;
 
@@ -38,7 +38,7 @@ void reference_sgd(Values& x, const SgdOptions& o, bool first) {
   }
 }
 
-void reference_adamw(Values& x, const AdamwOptions& o, double step) {
+void reference_adam(Values& x, const AdamOptions& o, double step) {
   for (size_t i = 0; i < x[0].size(); ++i) {
     double& p = x[0][i];
     const double g = o.maximize ? -x[1][i] : x[1][i];
@@ -68,7 +68,7 @@ const std::vector<SgdOptions> sgd_options{
     {.lr = 0.1, .momentum = 0.9, .dampening = 0.3, .weight_decay = 0.01},
     {.lr = 0.05, .momentum = 0.8, .weight_decay = 0.01, .nesterov = true, .maximize = true}};
 
-const std::vector<AdamwOptions> adamw_options{
+const std::vector<AdamOptions> adam_options{
     {},
     {.lr = 0.01, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6, .weight_decay = 0.1},
     {.lr = 0.01, .amsgrad = true},
@@ -86,15 +86,15 @@ double after_sgd_step(const SgdOptions& options, const Tensor& p, const Tensor& 
   return m.defined() ? std::max(error, difference(m, expected[2])) : error;
 }
 
-double after_adamw_step(const AdamwOptions& options, const AdamwEntry& e) {
+double after_adam_step(const AdamOptions& options, const AdamEntry& e) {
   Values expected = values_of(e.parameter, e.gradient, e.mean, e.square, e.max_square);
-  reference_adamw(expected, options, static_cast<double>(e.step));
-  kernels::adamw_step({&e, 1}, options);
+  reference_adam(expected, options, static_cast<double>(e.step));
+  kernels::adam_step({&e, 1}, options);
   const double state = std::max(difference(e.mean, expected[2]), difference(e.square, expected[3]));
   return std::max(difference(e.parameter, expected[0]), state);
 }
 
-AdamwEntry random_entry(const Shape& shape, DType dtype = float32, DType state = float32) {
+AdamEntry random_entry(const Shape& shape, DType dtype = float32, DType state = float32) {
   return {random_tensor(shape, dtype, 1),           random_tensor(shape, dtype, 2),
           random_tensor(shape, state, 3),           absolute(random_tensor(shape, state, 4)),
           absolute(random_tensor(shape, state, 5)), 3};
@@ -118,10 +118,10 @@ TEST_CASE("an SGD step follows the formula for every option, dtype and shape") {
 }
 
 TEST_CASE("an AdamW step follows the formula for every option, dtype and shape") {
-  for (const AdamwOptions& options : adamw_options) {
+  for (const AdamOptions& options : adam_options) {
     for (const DType dtype : {float32, float64, float16, bfloat16}) {
       for (const Shape& shape : shapes) {
-        CHECK(after_adamw_step(options, random_entry(shape, dtype, dtype)) < 2 * tolerance(dtype));
+        CHECK(after_adam_step(options, random_entry(shape, dtype, dtype)) < 2 * tolerance(dtype));
       }
     }
   }
@@ -131,10 +131,10 @@ TEST_CASE("a half-typed parameter may keep float32 state") {
   for (const DType dtype : {float16, bfloat16}) {
     const Tensor p = random_tensor({700}, dtype), g = random_tensor({700}, dtype, 2);
     CHECK(after_sgd_step(sgd_options[3], p, g, random_tensor({700}), false) < tolerance(dtype));
-    AdamwEntry entry = random_entry({700}, dtype);
+    AdamEntry entry = random_entry({700}, dtype);
     Values expected = values_of(entry.parameter, entry.gradient, entry.mean, entry.square, {});
-    reference_adamw(expected, {}, 3);
-    CHECK(after_adamw_step({}, entry) < tolerance(dtype));
+    reference_adam(expected, {}, 3);
+    CHECK(after_adam_step({}, entry) < tolerance(dtype));
     CHECK(difference(entry.mean, expected[2]) < tolerance(float32));
   }
 }
@@ -195,26 +195,26 @@ TEST_CASE("heavy ball and Nesterov momentum are not damped") {
 
 TEST_CASE("weight decay of AdamW takes each parameter's own value, with zero gradients too") {
   const Tensor a = make<double>({1}, {1}), b = make<double>({1}, {-2});
-  std::vector<AdamwEntry> entries;
+  std::vector<AdamEntry> entries;
   for (const Tensor& p : {a, b}) {
     entries.push_back({p, make<double>({1}, {0}), make<double>({1}, {0}), make<double>({1}, {0}), {}, 1});
   }
-  kernels::adamw_step(entries, {.lr = 0.01, .weight_decay = 1});
+  kernels::adam_step(entries, {.lr = 0.01, .weight_decay = 1});
   CHECK(a.item<double>() == doctest::Approx(0.99).epsilon(1e-12));
   CHECK(b.item<double>() == doctest::Approx(-1.98).epsilon(1e-12));
   // Decay that goes into the gradient (Adam's L2 term, 0.1 p) moves each by lr toward 0 in the first step.
   const Tensor pair = make<double>({2}, {1, -2}), l2 = make<double>({2}, {0.1, -0.2});
-  const AdamwEntry entry{pair, l2, make<double>({2}, {0, 0}), make<double>({2}, {0, 0}), {}, 1};
-  kernels::adamw_step({&entry, 1}, {.lr = 0.01, .weight_decay = 0});
+  const AdamEntry entry{pair, l2, make<double>({2}, {0, 0}), make<double>({2}, {0, 0}), {}, 1};
+  kernels::adam_step({&entry, 1}, {.lr = 0.01, .weight_decay = 0});
   CHECK(difference(pair, {0.99, -1.99}) < 1e-7);
 }
 
 TEST_CASE("NaN and infinite gradients reach parameters and state, and no neighbours") {
   const double inf = std::numeric_limits<double>::infinity();
-  AdamwEntry e = random_entry({64});
+  AdamEntry e = random_entry({64});
   e.gradient.data<float>()[3] = NAN, e.gradient.data<float>()[40] = INFINITY;
   const Tensor p = kernels::clone(e.parameter);
-  kernels::adamw_step({&e, 1}, {.amsgrad = true});
+  kernels::adam_step({&e, 1}, {.amsgrad = true});
   const std::vector<double> got = values(e.parameter), largest = values(e.max_square);
   for (size_t i = 0; i < 64; ++i) CHECK(std::isnan(got[i]) == (i == 3 || i == 40));
   CHECK(std::isnan(largest[3]));
@@ -232,9 +232,9 @@ TEST_CASE("NaN and infinite gradients reach parameters and state, and no neighbo
 TEST_CASE("steps have the same bits for any number of threads and for any place in memory") {
   for (const DType dtype : {float32, float64, bfloat16}) {
     CHECK(same_for_all_threads([&] {
-      std::vector<AdamwEntry> entries;
+      std::vector<AdamEntry> entries;
       for (const int64_t n : {100, 70001, 3}) entries.push_back(random_entry({n}, dtype, dtype));
-      kernels::adamw_step(entries, {.amsgrad = true});
+      kernels::adam_step(entries, {.amsgrad = true});
       return entries[1].parameter;
     }));
     CHECK(same_for_all_threads([&] {
@@ -245,13 +245,13 @@ TEST_CASE("steps have the same bits for any number of threads and for any place 
       return entries[0].parameter;
     }));
   }
-  const AdamwEntry whole = random_entry({37}), parts = random_entry({37});
-  kernels::adamw_step({&whole, 1}, {});
+  const AdamEntry whole = random_entry({37}), parts = random_entry({37});
+  kernels::adam_step({&whole, 1}, {});
   for (int64_t i = 0; i < 37; ++i) {
     const auto part = [i](const Tensor& x) { return x.with_layout(x.layout().slice(0, i, i + 1, 1)); };
-    const AdamwEntry entry{part(parts.parameter), part(parts.gradient),   part(parts.mean),
-                           part(parts.square),    part(parts.max_square), parts.step};
-    kernels::adamw_step({&entry, 1}, {});
+    const AdamEntry entry{part(parts.parameter), part(parts.gradient),   part(parts.mean),
+                          part(parts.square),    part(parts.max_square), parts.step};
+    kernels::adam_step({&entry, 1}, {});
   }
   CHECK(same_bits(whole.parameter, parts.parameter));
   CHECK(same_bits(whole.square, parts.square));
@@ -272,14 +272,11 @@ TEST_CASE("optimizer steps refuse tensors that do not belong together, before th
   const Tensor spread = g.with_layout(random_tensor({3}).layout().expand({2, 3}));
   CHECK(contains(sgd({spread, g, g}), "clone() first"));
   CHECK(sgd({p, g, g}, {}) == "no error");
-  AdamwEntry e = random_entry({4});
+  AdamEntry e = random_entry({4});
   const std::vector<double> before = values(e.parameter);
   e.step = 0;
-  CHECK(contains(error_of([&] {
-                   kernels::adamw_step({&e, 1}, {});
-                 }),
-                 "adamw_step: steps count from 1, got 0"));
+  CHECK(contains(error_of([&] { kernels::adam_step({&e, 1}, {}); }), "adam_step: steps count from 1, got 0"));
   e.step = 1, e.max_square = {};
-  CHECK(contains(error_of([&] { kernels::adamw_step({&e, 1}, {.amsgrad = true}); }), "largest square"));
+  CHECK(contains(error_of([&] { kernels::adam_step({&e, 1}, {.amsgrad = true}); }), "largest square"));
   CHECK(values(e.parameter) == before);
 }

@@ -3,6 +3,7 @@
 #include <tern/nn/conv.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
+#include <tern/nn/losses.h>
 #include <tern/nn/sequential.h>
 #include <tern/tests/support/layouts.h>
 
@@ -45,6 +46,15 @@ TEST_CASE("Conv2d") {
 TEST_CASE("activations and shapes") {
   nn::check_layer(nn::ReLU(), images);
   nn::check_layer(nn::Tanh(), images);
+  nn::check_layer(nn::Identity(), images);
+  nn::check_layer(nn::Sigmoid(), images);
+  nn::check_layer(nn::SiLU(), images);
+  nn::check_layer(nn::LeakyReLU(0.2), images);
+  nn::check_layer(nn::ELU(0.5), images);
+  nn::check_layer(nn::GELU(), images);
+  nn::check_layer(nn::GELU(GeluApproximation::tanh), images);
+  nn::check_layer(nn::Softplus(2, 10), images);
+  nn::check_layer(nn::Softmax(1), images);
   for (const int64_t dim : {0, 1, -1}) nn::check_layer(nn::LogSoftmax(dim), images);
   nn::check_layer(nn::Flatten(), images);
   nn::check_layer(nn::Flatten(0, 2), images);
@@ -58,6 +68,11 @@ TEST_CASE("activations and shapes") {
   CHECK(equal(nn::Upsample({.size = 3, .mode = InterpolateMode::bilinear})(images),
               interpolate(images, {.size = 3, .mode = InterpolateMode::bilinear})));
   CHECK(equal(nn::LogSoftmax(1)(images), log_softmax(images, 1)));
+  CHECK(equal(nn::LeakyReLU(0.2)(images), leaky_relu(images, 0.2)));
+  CHECK(equal(nn::ELU(0.5)(images), elu(images, 0.5)));
+  CHECK(equal(nn::GELU(GeluApproximation::tanh)(images), gelu(images, GeluApproximation::tanh)));
+  CHECK(equal(nn::Softplus(2, 1)(images), softplus(images, 2, 1)));
+  CHECK(equal(nn::Softmax(1)(images), softmax(images, 1)));
 }
 
 TEST_CASE("Dropout drops in training alone, a part near p, and scales the rest") {
@@ -82,6 +97,46 @@ TEST_CASE("Dropout drops in training alone, a part near p, and scales the rest")
   CHECK(fails_with("Dropout: p must be from 0 to 1, got -0.5", [] { nn::Dropout(-0.5); }));
 }
 
+TEST_CASE("Dropout2d drops in training alone") {
+  nn::check_layer(nn::Dropout2d(0.5), images);
+  nn::Dropout2d layer(1);
+  CHECK(equal(layer(images), images * 0));
+  layer.eval();
+  CHECK(equal(layer(images), images));
+  CHECK(fails_with("Dropout2d: p must be from 0 to 1, got 1.5", [] { nn::Dropout2d(1.5); }));
+}
+
+TEST_CASE("losses of two tensors of one shape") {
+  const Tensor target = scattered({3, 5}, 0.1, 0.9, float32), probable = target * 0.9 + 0.05;
+  const Tensor weight = scattered({5}, 0.5, 2, float32);
+  nn::check_layer(nn::MSELoss(), rows, target);
+  nn::check_layer(nn::L1Loss(Reduction::sum), rows + 0.001, target);
+  nn::check_layer(nn::SmoothL1Loss({.beta = 0.5}), rows, target);
+  nn::check_layer(nn::HuberLoss({.delta = 0.5, .reduction = Reduction::none}), rows, target);
+  nn::check_layer(nn::BCELoss({.weight = weight}), probable, target);
+  nn::check_layer(nn::BCEWithLogitsLoss({.weight = weight, .pos_weight = weight}), rows, target);
+  nn::check_layer(nn::KLDivLoss({.reduction = KLDivReduction::batchmean}), rows, target);
+  CHECK(equal(nn::MSELoss(Reduction::sum)(rows, target), mse_loss(rows, target, Reduction::sum)));
+  CHECK(equal(nn::L1Loss()(rows, target), l1_loss(rows, target)));
+  CHECK(equal(nn::SmoothL1Loss({.beta = 2})(rows, target), smooth_l1_loss(rows, target, {.beta = 2})));
+  CHECK(equal(nn::HuberLoss({.delta = 2})(rows, target), huber_loss(rows, target, {.delta = 2})));
+  CHECK(equal(nn::KLDivLoss({.log_target = true})(rows, target), kl_div(rows, target, {.log_target = true})));
+  nn::BCEWithLogitsLoss loss({.pos_weight = weight});
+  CHECK(equal(loss(rows, target), binary_cross_entropy_with_logits(rows, target, {.pos_weight = weight})));
+  CHECK(loss.state_dict().size() == 1);
+  CHECK(loss.state_dict().at("pos_weight").is_same(weight));
+}
+
+TEST_CASE("NLLLoss, class weights included") {
+  const Tensor logs = log_softmax(scattered({4, 3}, -2, 2, float32), 1);
+  const Tensor target = tensor_of({0, 2, -1, 1}, {4}, int64);
+  const NLLLossOptions options{.weight = tensor_of({0.5, 2, 1}, {3}, float32), .ignore_index = -1};
+  nn::check_layer(nn::NLLLoss(options), logs, target);
+  nn::NLLLoss loss(options);
+  CHECK(equal(loss(logs, target), nll_loss(logs, target, options)));
+  CHECK(loss.state_dict().at("weight").is_same(options.weight));
+}
+
 TEST_CASE("CrossEntropyLoss, class weights included") {
   const Tensor logits = scattered({4, 3}, -2, 2, float32);
   const Tensor target = tensor_of({0, 2, -1, 1}, {4}, int64);
@@ -95,6 +150,7 @@ TEST_CASE("CrossEntropyLoss, class weights included") {
   CHECK(loss.parameters().empty());
   CHECK(loss.state_dict().at("weight").is_same(weight));
   CHECK(nn::CrossEntropyLoss().state_dict().empty());
+  nn::check_layer(nn::CrossEntropyLoss({.label_smoothing = 0.1}), logits, softmax(logits, 1));
 }
 
 TEST_CASE("layers within layers") {

@@ -3,6 +3,7 @@
 #include <tern/nn/conv.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
+#include <tern/nn/losses.h>
 #include <tern/nn/sequential.h>
 
 #include <doctest/doctest.h>
@@ -62,6 +63,13 @@ TEST_CASE("layers print their arguments") {
         "MultiheadAttention(embed_dim=4, num_heads=2, dropout=0, batch_first=false\n"
         "  (out_proj): Linear(in_features=4, out_features=4, bias=true)\n)");
   CHECK(print(nn::Dropout(0.25)) == "Dropout(p=0.25)");
+  CHECK(print(nn::LeakyReLU()) == "LeakyReLU(negative_slope=0.01)");
+  CHECK(print(nn::ELU()) == "ELU(alpha=1)");
+  CHECK(print(nn::GELU()) == "GELU(approximate='none')");
+  CHECK(print(nn::Softplus()) == "Softplus(beta=1, threshold=20)");
+  CHECK(print(nn::Softmax(-1)) == "Softmax(dim=-1)");
+  CHECK(print(nn::Dropout2d(0.5)) == "Dropout2d(p=0.5)");
+  CHECK(print(nn::SiLU()) == "SiLU()");
   CHECK(print(nn::CrossEntropyLoss()) == "CrossEntropyLoss()");
 }
 

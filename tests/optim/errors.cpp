@@ -1,7 +1,11 @@
 // What optimizers refuse.
 #include <tern/autograd/operators.h>
 #include <tern/kernels/creation.h>
+#include <tern/optim/adagrad.h>
+#include <tern/optim/adam.h>
 #include <tern/optim/adamw.h>
+#include <tern/optim/lion.h>
+#include <tern/optim/rmsprop.h>
 #include <tern/optim/sgd.h>
 #include <tern/tests/support/layouts.h>
 
@@ -16,12 +20,25 @@ namespace {
 
 Tensor leaf(const Shape& shape = {3}) { return scattered(shape, -2, 2, float32).requires_grad_(); }
 
+template <class Optimizer, class Options>
+bool refuses(const std::string& part, const Options& options) {
+  return fails_with(part, [&] { Optimizer({leaf()}, options); });
+}
+
 bool sgd_refuses(const std::string& part, const optim::SGDOptions& options) {
-  return fails_with(part, [&] { optim::SGD({leaf()}, options); });
+  return refuses<optim::SGD>(part, options);
 }
 
 bool adamw_refuses(const std::string& part, const optim::AdamWOptions& options) {
-  return fails_with(part, [&] { optim::AdamW({leaf()}, options); });
+  return refuses<optim::AdamW>(part, options);
+}
+
+bool rmsprop_refuses(const std::string& part, const optim::RMSpropOptions& options) {
+  return refuses<optim::RMSprop>(part, options);
+}
+
+bool adagrad_refuses(const std::string& part, const optim::AdagradOptions& options) {
+  return refuses<optim::Adagrad>(part, options);
 }
 
 }  // namespace
@@ -39,6 +56,13 @@ TEST_CASE("options that make no sense are refused, naming option and value") {
   CHECK(adamw_refuses("AdamW: betas must be from 0 to below 1, got 0.9 and -0.5", {.beta2 = -0.5}));
   CHECK(adamw_refuses("AdamW: eps must not be negative, got -1", {.eps = -1}));
   CHECK(adamw_refuses("AdamW: weight_decay must not be negative, got -1", {.weight_decay = -1}));
+  CHECK(refuses<optim::Adam>("Adam: eps must not be negative, got -1", optim::AdamOptions{.eps = -1}));
+  CHECK(refuses<optim::Lion>("Lion: betas must be from 0", optim::LionOptions{.beta2 = 1}));
+  CHECK(rmsprop_refuses("RMSprop: alpha must not be negative, got -1", {.alpha = -1}));
+  CHECK(rmsprop_refuses("RMSprop: momentum must not be negative, got nan", {.momentum = NAN}));
+  CHECK(adagrad_refuses("Adagrad: lr_decay must not be negative, got -1", {.lr_decay = -1}));
+  CHECK(adagrad_refuses("Adagrad: initial_accumulator_value must not be negative",
+                        {.initial_accumulator_value = -1}));
 }
 
 TEST_CASE("the options of every group are checked, and again when they were changed") {

@@ -1,5 +1,9 @@
 // The steps of PyTorch's optimizers, as tests/golden/golden_ops.py and golden_optim.py wrote them down.
+#include <tern/optim/adagrad.h>
+#include <tern/optim/adam.h>
 #include <tern/optim/adamw.h>
+#include <tern/optim/lion.h>
+#include <tern/optim/rmsprop.h>
 #include <tern/optim/sgd.h>
 #include <tern/tests/support/golden.h>
 #include <tern/tests/support/layouts.h>
@@ -27,15 +31,32 @@ optim::SGDOptions sgd_options(const Parameters& p) {
   return o;
 }
 
-optim::AdamWOptions adamw_options(const Parameters& p) {
-  optim::AdamWOptions o{.lr = p.number("lr"),
-                        .beta1 = p.numbers("betas")[0],
-                        .beta2 = p.numbers("betas")[1],
-                        .eps = p.number("eps"),
-                        .weight_decay = p.number("weight_decay")};
+template <class Options>
+Options adam_options(const Parameters& p) {
+  Options o{.lr = p.number("lr"),
+            .beta1 = p.numbers("betas")[0],
+            .beta2 = p.numbers("betas")[1],
+            .eps = p.number("eps"),
+            .weight_decay = p.number("weight_decay")};
   if (p.has("amsgrad")) o.amsgrad = p.flag("amsgrad");
   if (p.has("maximize")) o.maximize = p.flag("maximize");
   return o;
+}
+
+optim::RMSpropOptions rmsprop_options(const Parameters& p) {
+  return {p.number("lr"),       p.number("alpha"),  p.number("eps"),   p.number("weight_decay"),
+          p.number("momentum"), p.flag("centered"), p.flag("maximize")};
+}
+
+optim::AdagradOptions adagrad_options(const Parameters& p) {
+  return {p.number("lr"),           p.number("lr_decay"),
+          p.number("weight_decay"), p.number("initial_accumulator_value"),
+          p.number("eps"),          p.flag("maximize")};
+}
+
+optim::LionOptions lion_options(const Parameters& p) {
+  return {p.number("lr"), p.numbers("betas")[0], p.numbers("betas")[1], p.number("weight_decay"),
+          p.flag("maximize")};
 }
 
 struct Group {
@@ -52,8 +73,12 @@ std::unique_ptr<optim::Optimizer> make(const std::vector<Group>& groups, Options
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const std::string& name, const std::vector<Group>& groups) {
   if (name == "sgd") return make<optim::SGD>(groups, sgd_options);
-  check(name == "adamw", "there is no optimizer ", name);
-  return make<optim::AdamW>(groups, adamw_options);
+  if (name == "adam") return make<optim::Adam>(groups, adam_options<optim::AdamOptions>);
+  if (name == "adamw") return make<optim::AdamW>(groups, adam_options<optim::AdamWOptions>);
+  if (name == "rmsprop") return make<optim::RMSprop>(groups, rmsprop_options);
+  if (name == "adagrad") return make<optim::Adagrad>(groups, adagrad_options);
+  check(name == "lion", "there is no optimizer ", name);
+  return make<optim::Lion>(groups, lion_options);
 }
 
 // One case of a file, with gradients that may be absent: its tensors and what to take from them.
@@ -139,5 +164,5 @@ TEST_CASE("groups, absent gradients and changing learning rates take PyTorch's s
     ++count;
   }
   CHECK(problems == "");
-  CHECK(count == 11);
+  CHECK(count == 25);
 }

@@ -2,7 +2,11 @@
 #include <tern/autograd/operators.h>
 #include <tern/core/safetensors.h>
 #include <tern/kernels/creation.h>
+#include <tern/optim/adagrad.h>
+#include <tern/optim/adam.h>
 #include <tern/optim/adamw.h>
+#include <tern/optim/lion.h>
+#include <tern/optim/rmsprop.h>
 #include <tern/optim/sgd.h>
 #include <tern/tests/core/temporary_folder.h>
 #include <tern/tests/support/layouts.h>
@@ -18,6 +22,10 @@ namespace {
 
 using SgdGroups = std::vector<optim::ParamGroup<optim::SGDOptions>>;
 using AdamwGroups = std::vector<optim::ParamGroup<optim::AdamWOptions>>;
+using AdamGroups = std::vector<optim::ParamGroup<optim::AdamOptions>>;
+using RmspropGroups = std::vector<optim::ParamGroup<optim::RMSpropOptions>>;
+using AdagradGroups = std::vector<optim::ParamGroup<optim::AdagradOptions>>;
+using LionGroups = std::vector<optim::ParamGroup<optim::LionOptions>>;
 
 Tensor leaf(const Shape& shape, DType dtype = float32) {
   return scattered(shape, -2, 2, dtype).requires_grad_();
@@ -36,6 +44,10 @@ struct Run {
 
   explicit Run(const SgdGroups& options) { make<optim::SGD>(options); }
   explicit Run(const AdamwGroups& options) { make<optim::AdamW>(options); }
+  explicit Run(const AdamGroups& options) { make<optim::Adam>(options); }
+  explicit Run(const RmspropGroups& options) { make<optim::RMSprop>(options); }
+  explicit Run(const AdagradGroups& options) { make<optim::Adagrad>(options); }
+  explicit Run(const LionGroups& options) { make<optim::Lion>(options); }
   template <class Optimizer, class Groups>
   void make(Groups groups) {
     groups[0].params = {parameters[0], parameters[1]};
@@ -82,6 +94,21 @@ TEST_CASE("saved to a file and loaded, AdamW goes on with the same bits") {
       Run(AdamwGroups{{{}, {.lr = 0.1, .amsgrad = true}},
                       {{}, {.lr = 1.0 / 3, .beta1 = 0.5, .beta2 = 0.75, .eps = 1e-3, .maximize = true}}}),
       Run(AdamwGroups(2)));
+}
+
+TEST_CASE("saved to a file and loaded, Adam, RMSprop, Adagrad and Lion go on with the same bits") {
+  check_resume(Run(AdamGroups{{{}, {.lr = 0.1, .weight_decay = 0.1, .amsgrad = true}},
+                              {{}, {.lr = 1.0 / 3, .beta1 = 0.5, .eps = 1e-3, .maximize = true}}}),
+               Run(AdamGroups(2)));
+  check_resume(Run(RmspropGroups{{{}, {.lr = 0.1, .alpha = 0.7, .eps = 1e-3, .momentum = 0.9}},
+                                 {{}, {.weight_decay = 0.1, .centered = true, .maximize = true}}}),
+               Run(RmspropGroups(2)));
+  check_resume(Run(AdagradGroups{{{}, {.lr = 0.1, .lr_decay = 0.3, .initial_accumulator_value = 0.5}},
+                                 {{}, {.weight_decay = 0.1, .eps = 1e-3, .maximize = true}}}),
+               Run(AdagradGroups(2)));
+  check_resume(Run(LionGroups{{{}, {.lr = 0.1, .weight_decay = 0.1}},
+                              {{}, {.beta1 = 0.5, .beta2 = 0.6, .maximize = true}}}),
+               Run(LionGroups(2)));
 }
 
 TEST_CASE("loading replaces a state that is there already, and takes what is absent away") {

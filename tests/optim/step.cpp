@@ -3,11 +3,17 @@
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
 #include <tern/kernels/creation.h>
+#include <tern/optim/adagrad.h>
+#include <tern/optim/adam.h>
 #include <tern/optim/adamw.h>
+#include <tern/optim/lion.h>
+#include <tern/optim/rmsprop.h>
 #include <tern/optim/sgd.h>
 #include <tern/tests/support/layouts.h>
 
 #include <doctest/doctest.h>
+
+#include <cmath>
 
 using namespace tern;
 using namespace tern::tests;
@@ -27,7 +33,7 @@ Tensor trained(Lay parameter_lay, Lay gradient_lay) {
   const Tensor x = laid_out(scattered(shape), parameter_lay).requires_grad_();
   Optimizer optimizer({x});
   optimizer.options().lr = 0.1;
-  if constexpr (std::is_same_v<Optimizer, optim::SGD>) optimizer.options().momentum = 0.9;
+  if constexpr (requires { optimizer.options().momentum; }) optimizer.options().momentum = 0.9;
   for (int step = 0; step < 3; ++step) {
     x.set_grad(laid_out(upstream(shape), gradient_lay));
     optimizer.step();
@@ -51,9 +57,14 @@ void check_all_layouts() {
 TEST_CASE("a parameter without gradient keeps its value, its version and its state") {
   const Tensor a = leaf({1, 2}), b = leaf({3, 4});
   optim::AdamW adamw({a, b}, {.lr = 0.1, .weight_decay = 0.5});
+  optim::Adam adam({a, b}, {.lr = 0.1, .weight_decay = 0.5});
+  optim::RMSprop rmsprop({a, b}, {.lr = 0.1, .weight_decay = 0.5, .momentum = 0.5});
+  optim::Adagrad adagrad({a, b}, {.lr = 0.1, .weight_decay = 0.5, .initial_accumulator_value = 1});
+  optim::Lion lion({a, b}, {.lr = 0.1, .weight_decay = 0.5});
   optim::SGD sgd({a, b}, {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.5});
   a.set_grad(ones({2}, float64));
-  for (optim::Optimizer* optimizer : std::initializer_list<optim::Optimizer*>{&adamw, &sgd}) {
+  for (optim::Optimizer* optimizer :
+       std::initializer_list<optim::Optimizer*>{&adamw, &adam, &rmsprop, &adagrad, &lion, &sgd}) {
     const uint64_t before = b.version();
     optimizer->step();
     CHECK(values_of(b) == Values{3, 4});
@@ -113,6 +124,10 @@ TEST_CASE("a step writes into the parameter's own memory, unrecorded, and leaves
 TEST_CASE("how parameters and gradients lie in memory does not change a bit") {
   check_all_layouts<optim::SGD>();
   check_all_layouts<optim::AdamW>();
+  check_all_layouts<optim::Adam>();
+  check_all_layouts<optim::RMSprop>();
+  check_all_layouts<optim::Adagrad>();
+  check_all_layouts<optim::Lion>();
 }
 
 TEST_CASE("the momentum buffer starts as the first gradient, whatever the dampening") {
@@ -134,4 +149,48 @@ TEST_CASE("optimizers minimise what backward differentiates") {
     optimizer.step();
   }
   CHECK(distance(a.detach(), ones({2}, float64)) < 1e-2);
+}
+
+TEST_CASE("heavy ball and Nesterov momentum are not damped") {
+  for (const bool nesterov : {false, true}) {
+    const Tensor p = leaf({1});
+    optim::SGD optimizer({p}, {.lr = 0.1, .momentum = 0.9, .nesterov = nesterov});
+    for (const double expected : nesterov ? Values{0.81, 0.539, 0.1951} : Values{0.9, 0.71, 0.439}) {
+      p.set_grad(ones({1}, float64));
+      optimizer.step();
+      CHECK(p.item<double>() == doctest::Approx(expected).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("Adam's L2 term takes each parameter's own value, with zero gradients too") {
+  const Tensor a = leaf({1}), b = leaf({-2});
+  optim::Adam optimizer({a, b}, {.lr = 0.01, .weight_decay = 0.1});
+  a.set_grad(zeros({1}, float64)), b.set_grad(zeros({1}, float64));
+  optimizer.step();
+  CHECK(a.item<double>() == doctest::Approx(0.99).epsilon(1e-6));
+  CHECK(b.item<double>() == doctest::Approx(-1.99).epsilon(1e-6));
+}
+
+TEST_CASE("the variance of centered RMSprop is never negative, however equal the gradients") {
+  for (const DType dtype : {float32, float64}) {
+    const Tensor p = scattered({64}, -1, 1, dtype).requires_grad_();
+    optim::RMSprop optimizer({p}, {.lr = 1e-6, .alpha = 0.5, .centered = true});
+    const Tensor gradient = scattered({64}, 0.1, 1000, dtype);
+    for (int step = 0; step < 200; ++step) {
+      p.set_grad(gradient);
+      optimizer.step();
+    }
+    for (const double value : values_of(p)) CHECK(std::isfinite(value));
+  }
+}
+
+TEST_CASE("Lion moves every element by the learning rate; a NaN gradient shows in the parameter") {
+  const Tensor p = leaf({1, 1, 1, 1});
+  optim::Lion optimizer({p}, {.lr = 0.25});
+  p.set_grad(tensor_of({1e-30, -1e30, 0, NAN}, {4}));
+  optimizer.step();
+  const Values after = values_of(p);
+  CHECK(Values(after.begin(), after.begin() + 3) == Values{0.75, 1.25, 1});
+  CHECK(std::isnan(after[3]));
 }

@@ -53,3 +53,26 @@ TEST_CASE("a steady training step makes no heap call and no page fault") {
     CHECK(asked.page_faults == 0);
   }
 }
+
+TEST_CASE("steady steps of every optimizer, with losses and clipped gradients, make no heap call") {
+  if (!counts_heap()) return;
+  const Tensor logits = rand({64, 5}).requires_grad_();
+  const std::vector<Tensor> parameters{logits};
+  optim::Adam adam(parameters, {.weight_decay = 0.1, .amsgrad = true});
+  optim::RMSprop rmsprop(parameters, {.momentum = 0.9, .centered = true});
+  optim::Adagrad adagrad(parameters);
+  optim::Lion lion(parameters);
+  const Tensor target = rand({64, 5}), labels = randint(0, 5, {64});
+  int64_t before = 0;
+  for (int step = -3; step < 3; ++step) {
+    if (step == 0) before = heap_calls();
+    adam.zero_grad();
+    const Tensor y = leaky_relu(logits), logs = log_softmax(y, 1);
+    backward(mse_loss(y, target) + binary_cross_entropy_with_logits(y, target) + nll_loss(logs, labels) +
+             kl_div(logs, target) + cross_entropy(y, target));
+    optim::clip_grad_norm_(parameters, 1e-3);
+    optim::clip_grad_value_(parameters, 1e-4);
+    adam.step(), rmsprop.step(), adagrad.step(), lion.step();
+  }
+  CHECK(heap_calls() == before);
+}
