@@ -5,7 +5,7 @@
 namespace tern::optim {
 namespace {
 
-void check_options(const AdamWOptions& o) {
+void check_sense(const AdamWOptions& o) {
   check(o.lr >= 0, "AdamW: lr must not be negative, got ", o.lr);
   check(o.beta1 >= 0 && o.beta1 < 1 && o.beta2 >= 0 && o.beta2 < 1,
         "AdamW: betas must be from 0 to below 1, got ", o.beta1, " and ", o.beta2);
@@ -21,7 +21,7 @@ AdamW::AdamW(const std::vector<Tensor>& params, const AdamWOptions& options)
 AdamW::AdamW(const std::vector<ParamGroup<AdamWOptions>>& groups) {
   check(!groups.empty(), "AdamW: needs at least one group of parameters");
   for (const auto& group : groups) {
-    check_options(group.options);
+    check_sense(group.options);
     const size_t begin = parameters_.size();
     add_parameters(group.params);
     groups_.push_back({begin, parameters_.size(), group.options});
@@ -47,7 +47,7 @@ kernels::AdamwEntry AdamW::next_entry(size_t i, const AdamWOptions& options) {
 void AdamW::step() {
   for (const Group& group : groups_) {
     const AdamWOptions& o = group.options;
-    check_options(o);
+    check_sense(o);
     entries_.clear();
     for (size_t i = group.begin; i < group.end; ++i) {
       if (parameters_[i].grad().defined()) entries_.push_back(next_entry(i, o));
@@ -56,6 +56,8 @@ void AdamW::step() {
     entries_.clear();
   }
 }
+
+void AdamW::check_options(size_t group) const { check_sense(groups_[group].options); }
 
 void AdamW::visit_options(size_t group, StateVisitor& visitor) {
   AdamWOptions& o = groups_[group].options;

@@ -32,6 +32,7 @@ class AdamW : public Optimizer {
   AdamWOptions& options(size_t group = 0) { return groups_[checked(group)].options; }
 
  protected:
+  void check_options(size_t group) const override;
   void visit_options(size_t group, StateVisitor& visitor) override;
   void visit_state(size_t i, StateVisitor& visitor) override;
 

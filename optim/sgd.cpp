@@ -3,7 +3,7 @@
 namespace tern::optim {
 namespace {
 
-void check_options(const SGDOptions& o) {
+void check_sense(const SGDOptions& o) {
   check(o.lr >= 0, "SGD: lr must not be negative, got ", o.lr);
   check(o.momentum >= 0, "SGD: momentum must not be negative, got ", o.momentum);
   check(o.weight_decay >= 0, "SGD: weight_decay must not be negative, got ", o.weight_decay);
@@ -18,7 +18,7 @@ SGD::SGD(const std::vector<Tensor>& params, const SGDOptions& options)
 SGD::SGD(const std::vector<ParamGroup<SGDOptions>>& groups) {
   check(!groups.empty(), "SGD: needs at least one group of parameters");
   for (const auto& group : groups) {
-    check_options(group.options);
+    check_sense(group.options);
     const size_t begin = parameters_.size();
     add_parameters(group.params);
     groups_.push_back({begin, parameters_.size(), group.options});
@@ -30,7 +30,7 @@ SGD::SGD(const std::vector<ParamGroup<SGDOptions>>& groups) {
 void SGD::step() {
   for (const Group& group : groups_) {
     const SGDOptions& o = group.options;
-    check_options(o);
+    check_sense(o);
     entries_.clear();
     for (size_t i = group.begin; i < group.end; ++i) {
       const Tensor gradient = parameters_[i].grad();
@@ -43,6 +43,8 @@ void SGD::step() {
     entries_.clear();
   }
 }
+
+void SGD::check_options(size_t group) const { check_sense(groups_[group].options); }
 
 void SGD::visit_options(size_t group, StateVisitor& visitor) {
   SGDOptions& o = groups_[group].options;
