@@ -113,10 +113,16 @@ bool Tensor::is_leaf() const { return !get().origin; }
 Tensor Tensor::grad() const { return get().grad; }
 
 void Tensor::set_grad(const Tensor& grad) const {
-  check(!grad.defined() || (grad.shape() == shape() && grad.device() == device()),
-        "set_grad: the gradient has shape ", grad.defined() ? grad.shape() : Shape{}, ", the tensor ",
-        shape());
-  get().grad = grad;
+  TensorImpl& impl = get();
+  if (grad.defined()) {
+    check(!grad.is_same(*this), "set_grad: a tensor cannot be its own gradient");
+    check(grad.shape() == shape(), "set_grad: the gradient has shape ", grad.shape(), ", the tensor ",
+          shape());
+    check(grad.dtype() == dtype(), "set_grad: the gradient is ", grad.dtype(), ", the tensor ", dtype());
+    check(grad.device() == device(), "set_grad: the gradient is on ", grad.device(), ", the tensor on ",
+          device());
+  }
+  impl.grad = grad;
 }
 
 Tensor empty_strided(const Shape& shape, const Strides& strides, DType dtype, Device device) {

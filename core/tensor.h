@@ -75,7 +75,8 @@ class Tensor {
   /// The accumulated gradient, or an undefined tensor while there is none. It belongs to the tensor: after
   /// its memory moves (into a bucket of DistributedDataParallel), ask again.
   Tensor grad() const;
-  /// Replaces the gradient; undefined means none.
+  /// Replaces the gradient; undefined means none. Throws Error unless it has this tensor's shape, dtype and
+  /// device.
   void set_grad(const Tensor& grad) const;
 
   const Ref<TensorImpl>& impl() const { return impl_; }

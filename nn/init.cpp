@@ -19,9 +19,9 @@ void constant_(const Tensor& x, double value) { kernels::fill(x, value); }
 
 Fans fans(const Tensor& weight) {
   check(weight.dim() >= 2, "init: needs a weight of at least 2 dimensions, got ", weight.shape());
-  int64_t rest = 1;
-  for (int64_t i = 2; i < weight.dim(); ++i) rest *= weight.size(i);
-  return {weight.size(1) * rest, weight.size(0) * rest};
+  Shape in = weight.shape(), out = in;
+  in.erase(0), out.erase(1);
+  return {in.numel(), out.numel()};
 }
 
 void kaiming_uniform_(const Tensor& weight, double a) {
