@@ -33,7 +33,8 @@ Tensor expand(const Tensor& x, const Shape& shape);
 Tensor select(const Tensor& x, int64_t dim, int64_t index);
 /// Elements start, start + step, … before `stop` of dimension `dim`, clipped as in NumPy.
 Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t stop, int64_t step = 1);
-/// `length` elements of dimension `dim` from `start`. Throws Error when they are not all there.
+/// `length` elements of dimension `dim` from `start`, which counts from the end when negative. Throws Error
+/// when they are not all there.
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
 
 /// A range of indices: Slice() is everything, Slice(2) starts at 2, Slice(0, -1) leaves out the last.

@@ -1,5 +1,7 @@
 #include <tern/core/tensor.h>
 
+#include <tern/core/saturate.h>
+
 namespace tern {
 namespace {
 
@@ -70,10 +72,12 @@ T Tensor::item_scalar() const {
   check(device().is_cpu(), "item: the tensor is on ", device());
   return dispatch(dtype(), [&]<class Element>() {
     const Element value = *data<Element>();
-    if constexpr (std::is_arithmetic_v<Element>)
+    if constexpr (std::is_integral_v<Element>)
       return static_cast<T>(value);
+    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      return saturate<T>(static_cast<std::conditional_t<sizeof(Element) == 8, double, float>>(value));
     else
-      return static_cast<T>(static_cast<float>(value));
+      return static_cast<T>(static_cast<std::conditional_t<sizeof(Element) == 8, double, float>>(value));
   });
 }
 template float Tensor::item_scalar<float>() const;

@@ -50,7 +50,8 @@ class Tensor {
   uint64_t version() const { return storage()->version(); }
   void bump_version() const { storage()->bump_version(); }
 
-  /// The value of a tensor with one element, converted to T. Throws Error for any other number of elements.
+  /// The value of a tensor with one element, converted to T as to() converts. Throws Error for any other
+  /// number of elements.
   template <class T>
   T item() const {
     return item_scalar<T>();

@@ -4,6 +4,7 @@
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/fill.h>
+#include <tern/kernels/scalar_math.h>
 
 #include <algorithm>
 #include <cstring>
@@ -90,8 +91,7 @@ void index_add(const Tensor& dst, int64_t dim, const Tensor& index, const Tensor
           T* place = write + (row / from.size * to.size + at[row % from.size]) * to.inner;
           const T* value = read + row * to.inner;
           for (int64_t i = 0; i < to.inner; ++i) {
-            place[i] =
-                static_cast<T>(static_cast<Wide>(static_cast<Wide>(place[i]) + static_cast<Wide>(value[i])));
+            place[i] = static_cast<T>(math::sum(static_cast<Wide>(place[i]), static_cast<Wide>(value[i])));
           }
         }
       });
@@ -113,7 +113,8 @@ Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
     check_same_dtype(first, x, "cat");
     check(x.dim() == first.dim() && with_size(x.shape(), dim, 0) == with_size(first.shape(), dim, 0),
           "cat: shapes ", first.shape(), " and ", x.shape(), " differ outside dimension ", dim);
-    shape[dim] += x.shape()[dim];
+    check(!__builtin_add_overflow(shape[dim], x.shape()[dim], &shape[dim]), "cat: the sizes along dimension ",
+          dim, " add up to more than 2^63 - 1");
     channels_last = channels_last && x.is_channels_last();
     contiguous_too = contiguous_too && x.is_contiguous();
   }

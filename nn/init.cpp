@@ -15,7 +15,10 @@ void normal_(const Tensor& x, double mean, double std) {
   kernels::normal(x, mean, std, default_generator(x.device()));
 }
 
-void constant_(const Tensor& x, double value) { kernels::fill(x, value); }
+void constant_(const Tensor& x, double value) {
+  Scalar(value).check_fits(x.dtype(), "constant_");
+  kernels::fill(x, value);
+}
 
 Fans fans(const Tensor& weight) {
   check(weight.dim() >= 2, "init: needs a weight of at least 2 dimensions, got ", weight.shape());

@@ -8,6 +8,7 @@ namespace tern::nn::init {
 
 void uniform_(const Tensor& x, double low = 0, double high = 1);
 void normal_(const Tensor& x, double mean = 0, double std = 1);
+/// Throws Error for a number that x's dtype does not hold.
 void constant_(const Tensor& x, double value);
 
 struct Fans {
