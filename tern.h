@@ -49,4 +49,6 @@
 #include <tern/optim/sgd.h>
 #include <tern/train/checkpoint.h>
 #include <tern/train/json_log.h>
+#include <tern/train/program.h>
 #include <tern/train/progress.h>
+#include <tern/train/running_loss.h>

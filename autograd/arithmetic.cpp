@@ -6,6 +6,16 @@
 #include <tern/kernels/pointwise.h>
 
 namespace tern {
+namespace {
+
+// As in PyTorch: what true - true would be is nobody's guess.
+void refuse_bool(const char* operation, bool found) {
+  check(!found, operation, ": bool is not subtracted; use logical_xor or logical_not");
+}
+
+bool is_bool(const Tensor& x) { return x.dtype() == boolean; }
+
+}  // namespace
 
 // y = a + b; da = dy, db = dy.
 Tensor add(const Tensor& a, const Tensor& b) {
@@ -17,6 +27,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
 
 // y = a - b; da = dy, db = -dy.
 Tensor sub(const Tensor& a, const Tensor& b) {
+  refuse_bool("sub", is_bool(a) || is_bool(b));
   return record("sub", kernels::sub(a, b), {a, b},
                 [left = Operand(a), right = Operand(b)](const Tensor& dy, Wants wants) -> Gradients {
                   return {wants[0] ? left.gradient(dy) : Tensor(),
@@ -50,10 +61,16 @@ Tensor div(const Tensor& a, const Tensor& b) {
 }
 
 Tensor add(const Tensor& a, Scalar b) { return add(a, kernels::scalar_like(b, a)); }
-Tensor sub(const Tensor& a, Scalar b) { return sub(a, kernels::scalar_like(b, a)); }
+Tensor sub(const Tensor& a, Scalar b) {
+  refuse_bool("sub", b.is_boolean());
+  return sub(a, kernels::scalar_like(b, a));
+}
 Tensor mul(const Tensor& a, Scalar b) { return mul(a, kernels::scalar_like(b, a)); }
 Tensor div(const Tensor& a, Scalar b) { return div(a, kernels::scalar_like(b, a)); }
-Tensor sub(Scalar a, const Tensor& b) { return sub(kernels::scalar_like(a, b), b); }
+Tensor sub(Scalar a, const Tensor& b) {
+  refuse_bool("sub", a.is_boolean());
+  return sub(kernels::scalar_like(a, b), b);
+}
 Tensor div(Scalar a, const Tensor& b) { return div(kernels::scalar_like(a, b), b); }
 
 const Tensor& add_(const Tensor& x, const Tensor& y) {
@@ -66,6 +83,7 @@ const Tensor& add_(const Tensor& x, const Tensor& y) {
 }
 
 const Tensor& sub_(const Tensor& x, const Tensor& y) {
+  refuse_bool("sub_", is_bool(x) || is_bool(y));
   check_writable("sub_", x, y);
   kernels::binary_(Sub{}, x, y);
   record_in_place("sub_", x, {y}, [right = Operand(y)](const Tensor& dy, Wants wants) -> Gradients {
@@ -107,7 +125,10 @@ const Tensor& div_(const Tensor& x, const Tensor& y) {
 }
 
 const Tensor& add_(const Tensor& x, Scalar y) { return add_(x, kernels::scalar_like(y, x)); }
-const Tensor& sub_(const Tensor& x, Scalar y) { return sub_(x, kernels::scalar_like(y, x)); }
+const Tensor& sub_(const Tensor& x, Scalar y) {
+  refuse_bool("sub_", y.is_boolean());
+  return sub_(x, kernels::scalar_like(y, x));
+}
 const Tensor& mul_(const Tensor& x, Scalar y) { return mul_(x, kernels::scalar_like(y, x)); }
 const Tensor& div_(const Tensor& x, Scalar y) { return div_(x, kernels::scalar_like(y, x)); }
 

@@ -43,7 +43,7 @@ std::vector<Tensor> grad(const Tensor& result, const std::vector<Tensor>& inputs
 
 /// Calls `hook(leaf)` in each backward() when the gradient of `leaf` is complete, while the rest of the walk
 /// goes on. Hooks are called in the order of registration. Returns an id for remove_hook(). Throws Error when
-/// `leaf` is not a leaf that requires a gradient.
+/// `leaf` is not a leaf that requires a gradient, and for an empty function.
 int64_t register_post_accumulate_grad_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook);
 
 /// Forgets the hook of that id; nothing happens when it is gone already.

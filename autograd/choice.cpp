@@ -52,6 +52,7 @@ Tensor where(const Tensor& condition, Scalar a, const Tensor& b) {
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value) {
   check(broadcast_shapes(x.shape(), mask.shape(), "masked_fill") == x.shape(), "masked_fill: mask of shape ",
         mask.shape(), " does not broadcast to ", x.shape());
+  value.check_fits(x.dtype(), "masked_fill");
   Tensor filler = empty({}, x.dtype(), x.device());
   kernels::fill(filler, value);
   return where(mask, filler, x);

@@ -34,6 +34,7 @@ void LeafHooks::use_done(uint64_t walk, const Tensor& leaf) {
 int64_t register_post_accumulate_grad_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook) {
   check(leaf.is_leaf() && leaf.requires_grad(),
         "register_post_accumulate_grad_hook: needs a leaf that requires a gradient");
+  check(hook, "register_post_accumulate_grad_hook: the hook is empty");
   if (!leaf.impl()->hooks) leaf.impl()->hooks = make_ref<detail::LeafHooks>();
   return detail::hooks_of(*leaf.impl()).add(std::move(hook));
 }

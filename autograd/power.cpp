@@ -34,6 +34,7 @@ Tensor power(const Tensor& a, double exponent) {
 }  // namespace
 
 Tensor pow(const Tensor& a, const Tensor& b) {
+  check(a.dtype() != boolean || b.dtype() != boolean, "pow: needs a number, got two operands of bool");
   Tensor y = kernels::binary(Pow{}, a, b);
   return record(
       "pow", y, {a, b},

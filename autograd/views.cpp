@@ -71,14 +71,10 @@ Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
   const int64_t first = normalize_dim(start_dim, x.dim(), "flatten"),
                 last = normalize_dim(end_dim, x.dim(), "flatten");
   check(first <= last, "flatten: start_dim ", start_dim, " comes after end_dim ", end_dim);
-  Shape target;
-  int64_t merged = 1;
+  Shape target, merged;
   for (int64_t i = 0; i < x.dim(); ++i) {
-    if (i >= first && i <= last) merged *= x.shape()[i];
-    if (i < first || i > last)
-      target.push_back(x.shape()[i]);
-    else if (i == last)
-      target.push_back(merged);
+    (i >= first && i <= last ? merged : target).push_back(x.shape()[i]);
+    if (i == last) target.push_back(merged.numel());
   }
   return reshape(x, x.dim() == 0 ? Shape{1} : target);
 }
@@ -117,11 +113,11 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t stop, int64_t 
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
-  const int64_t size = x.size(dim);
-  check(start >= 0 && length >= 0 && start <= size && length <= size - start, "narrow: elements ", start,
-        " to ", start + length, " are not all in dimension ", dim, " of shape ", x.shape());
+  const int64_t size = x.size(dim), first = start < 0 ? start + size : start;
+  check(first >= 0 && length >= 0 && first <= size && length <= size - first, "narrow: ", length,
+        " elements from ", start, " are not all in dimension ", dim, " of shape ", x.shape());
   return partial("narrow", x,
-                 [=](const Layout& whole) { return whole.slice(dim, start, start + length, 1); });
+                 [=](const Layout& whole) { return whole.slice(dim, first, first + length, 1); });
 }
 
 Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {

@@ -33,7 +33,8 @@ Tensor expand(const Tensor& x, const Shape& shape);
 Tensor select(const Tensor& x, int64_t dim, int64_t index);
 /// Elements start, start + step, … before `stop` of dimension `dim`, clipped as in NumPy.
 Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t stop, int64_t step = 1);
-/// `length` elements of dimension `dim` from `start`. Throws Error when they are not all there.
+/// `length` elements of dimension `dim` from `start`, which counts from the end when negative. Throws Error
+/// when they are not all there.
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
 /// The elements x[…, i, …, i + offset, …] of dimensions dim1 and dim2, which become one, the last.
 Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);

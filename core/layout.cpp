@@ -20,6 +20,12 @@ Shape dims_by_stride(const Layout& layout) {
   return dims;
 }
 
+// The strides of an empty tensor are never used, and may be anything: a stride or an offset that is made from
+// them wraps around.
+int64_t wrapping_product(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 }  // namespace
 
 Strides dense_strides(const Shape& shape, MemoryFormat format) {
@@ -110,7 +116,7 @@ Layout Layout::select(int64_t dim, int64_t index) const {
   check(index >= -size && index < size, "select: index ", index, " is outside dimension ", dim, " of shape ",
         shape);
   Layout result = *this;
-  result.offset += (index < 0 ? index + size : index) * strides[dim];
+  if (numel() > 0) result.offset += (index < 0 ? index + size : index) * strides[dim];
   result.shape.erase(dim);
   result.strides.erase(dim);
   return result;
@@ -128,9 +134,9 @@ Layout Layout::slice(int64_t dim, int64_t start, int64_t stop, int64_t step) con
   stop = std::max(start, clip(stop));
   step = std::min(step, std::max<int64_t>(size, 1));
   Layout result = *this;
-  if (stop > start) result.offset += start * strides[dim];
-  result.shape[dim] = (stop - start + step - 1) / step;
-  result.strides[dim] *= step;
+  if (stop > start && numel() > 0) result.offset += start * strides[dim];
+  result.shape[dim] = stop > start ? (stop - start - 1) / step + 1 : 0;
+  result.strides[dim] = wrapping_product(strides[dim], step);
   return result;
 }
 
@@ -147,7 +153,8 @@ Layout Layout::squeeze(int64_t dim) const {
 Layout Layout::unsqueeze(int64_t dim) const {
   dim = normalize_dim(dim, this->dim() + 1, "unsqueeze");
   Layout result = *this;
-  const int64_t stride = dim < this->dim() ? strides[dim] * std::max<int64_t>(shape[dim], 1) : 1;
+  const int64_t stride =
+      dim < this->dim() ? wrapping_product(strides[dim], std::max<int64_t>(shape[dim], 1)) : 1;
   result.shape.insert(dim, 1);
   result.strides.insert(dim, stride);
   return result;

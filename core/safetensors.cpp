@@ -117,6 +117,8 @@ class HeaderParser {
       return true;
     };
     require(text.starts_with('{'), "the header must begin with \"{\"");
+    // The parser would take it for the end and pass over what follows.
+    require(text.find('\0') == std::string::npos, "the header holds a NUL byte");
     try {
       return json::parse(text, watch);
     } catch (const json::exception& error) {

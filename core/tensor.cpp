@@ -1,5 +1,7 @@
 #include <tern/core/tensor.h>
 
+#include <tern/core/saturate.h>
+
 namespace tern {
 namespace {
 
@@ -70,10 +72,12 @@ T Tensor::item_scalar() const {
   check(device().is_cpu(), "item: the tensor is on ", device());
   return dispatch(dtype(), [&]<class Element>() {
     const Element value = *data<Element>();
-    if constexpr (std::is_arithmetic_v<Element>)
+    if constexpr (std::is_integral_v<Element>)
       return static_cast<T>(value);
+    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      return saturate<T>(static_cast<std::conditional_t<sizeof(Element) == 8, double, float>>(value));
     else
-      return static_cast<T>(static_cast<float>(value));
+      return static_cast<T>(static_cast<std::conditional_t<sizeof(Element) == 8, double, float>>(value));
   });
 }
 template float Tensor::item_scalar<float>() const;
@@ -113,10 +117,16 @@ bool Tensor::is_leaf() const { return !get().origin; }
 Tensor Tensor::grad() const { return get().grad; }
 
 void Tensor::set_grad(const Tensor& grad) const {
-  check(!grad.defined() || (grad.shape() == shape() && grad.device() == device()),
-        "set_grad: the gradient has shape ", grad.defined() ? grad.shape() : Shape{}, ", the tensor ",
-        shape());
-  get().grad = grad;
+  TensorImpl& impl = get();
+  if (grad.defined()) {
+    check(!grad.is_same(*this), "set_grad: a tensor cannot be its own gradient");
+    check(grad.shape() == shape(), "set_grad: the gradient has shape ", grad.shape(), ", the tensor ",
+          shape());
+    check(grad.dtype() == dtype(), "set_grad: the gradient is ", grad.dtype(), ", the tensor ", dtype());
+    check(grad.device() == device(), "set_grad: the gradient is on ", grad.device(), ", the tensor on ",
+          device());
+  }
+  impl.grad = grad;
 }
 
 Tensor empty_strided(const Shape& shape, const Strides& strides, DType dtype, Device device) {

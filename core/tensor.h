@@ -50,7 +50,8 @@ class Tensor {
   uint64_t version() const { return storage()->version(); }
   void bump_version() const { storage()->bump_version(); }
 
-  /// The value of a tensor with one element, converted to T. Throws Error for any other number of elements.
+  /// The value of a tensor with one element, converted to T as to() converts. Throws Error for any other
+  /// number of elements.
   template <class T>
   T item() const {
     return item_scalar<T>();
@@ -75,7 +76,8 @@ class Tensor {
   /// The accumulated gradient, or an undefined tensor while there is none. It belongs to the tensor: after
   /// its memory moves (into a bucket of DistributedDataParallel), ask again.
   Tensor grad() const;
-  /// Replaces the gradient; undefined means none.
+  /// Replaces the gradient; undefined means none. Throws Error unless it has this tensor's shape, dtype and
+  /// device.
   void set_grad(const Tensor& grad) const;
 
   const Ref<TensorImpl>& impl() const { return impl_; }

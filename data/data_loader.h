@@ -27,15 +27,17 @@ namespace tern::data {
 template <Dataset D, TensorStruct Batch = SampleOf<D>>
 class DataLoader {
  public:
-  /// Throws Error when the options do not fit together. Threads start with the first loop.
+  /// Throws Error when the options do not fit together, or the dataset's size is negative. Threads start with
+  /// the first loop.
   explicit DataLoader(D dataset, const DataLoaderOptions& options = {})
       : DataLoader(std::make_shared<const D>(std::move(dataset)), options, {}) {}
 
   /// `collate` makes a batch from a std::span<const Sample> (to pad texts to one length, say); workers call
-  /// it at the same time. (The guide below finds Batch, hence a D that is not deduced here.)
+  /// it at the same time. Throws Error when it is an empty function. (The guide below finds Batch, hence a D
+  /// that is not deduced here.)
   template <class Collate>
   DataLoader(std::type_identity_t<D> dataset, const DataLoaderOptions& options, Collate collate)
-      : DataLoader(std::make_shared<const D>(std::move(dataset)), options, CollateFunction(collate)) {}
+      : DataLoader(std::make_shared<const D>(std::move(dataset)), options, checked(collate)) {}
 
   class Iterator {
    public:
@@ -62,7 +64,8 @@ class DataLoader {
   };
 
   /// Starts the next epoch (or the place that load_state() named). One loop at a time: throws Error when
-  /// another one over this loader is under way.
+  /// another one over this loader is under way, when the sampler's indices do not fit the dataset or its own
+  /// size, and when the system refuses threads for the workers.
   Iterator begin() {
     core_->begin();
     return Iterator(*this);
@@ -84,6 +87,11 @@ class DataLoader {
  private:
   using Sample = SampleOf<D>;
   using CollateFunction = std::function<Batch(std::span<const Sample>)>;
+
+  static CollateFunction checked(CollateFunction collate) {
+    check(collate, "DataLoader: the collate function is empty");
+    return collate;
+  }
 
   DataLoader(std::shared_ptr<const D> dataset, const DataLoaderOptions& options, CollateFunction collate)
       : dataset_(std::move(dataset)),

@@ -35,6 +35,7 @@ std::span<const int64_t> Plan::batch(int64_t number) const {
 LoaderCore::LoaderCore(int64_t dataset_size, const DataLoaderOptions& options, Load load)
     : dataset_size_(dataset_size), options_(options), load_(std::move(load)) {
   check_options(options);
+  check(dataset_size >= 0, "DataLoader: the dataset's size() must not be negative, got ", dataset_size);
   sampler_ = make_sampler(dataset_size, options);
 }
 
@@ -44,27 +45,41 @@ int64_t LoaderCore::batches_of(int64_t samples) const {
   return samples / options_.batch_size + (!options_.drop_last && samples % options_.batch_size > 0);
 }
 
-int64_t LoaderCore::size() const { return batches_of(sampler_->size()); }
+int64_t LoaderCore::samples() const {
+  const int64_t size = sampler_->size();
+  check(size >= 0, "DataLoader: the sampler's size() must not be negative, got ", size);
+  return size;
+}
+
+int64_t LoaderCore::size() const { return batches_of(samples()); }
+
+// Into plan_.indices.
+void LoaderCore::ask_sampler(int64_t epoch) {
+  sampler_->set_epoch(epoch);  // a size may depend on it
+  sampler_->indices(epoch, plan_.indices);
+  const auto given = static_cast<int64_t>(plan_.indices.size());
+  check(given == samples(), "DataLoader: the sampler gave ", given, " indices, its size() is ", samples());
+  for (const int64_t index : plan_.indices) {
+    check(index >= 0 && index < dataset_size_, "DataLoader: the sampler gave index ", index,
+          " for a dataset of ", dataset_size_, " samples");
+  }
+}
 
 void LoaderCore::begin() {
   check(!under_way_, "DataLoader: a loop over this loader is under way; use a second loader inside it");
   if (prefetcher_) prefetcher_->wait_until_idle();
   const DataLoaderState from = resume_.value_or(DataLoaderState{sampler_->epoch(), 0});
-  sampler_->indices(from.epoch, plan_.indices);
-  for (const int64_t index : plan_.indices) {
-    check(index >= 0 && index < dataset_size_, "DataLoader: the sampler gave index ", index,
-          " for a dataset of ", dataset_size_, " samples");
-  }
+  ask_sampler(from.epoch);
   plan_.batch_size = options_.batch_size;
   plan_.batches = batches_of(static_cast<int64_t>(plan_.indices.size()));
   plan_.key = {options_.seed, from.epoch};
   check(from.batch <= plan_.batches, "DataLoader: cannot go on at batch ", from.batch, " of ", plan_.batches);
-  resume_.reset(), stopped_at_.reset();
-  sampler_->set_epoch(from.epoch + 1);
-  position_ = from.batch;
   if (options_.num_workers > 0 && !prefetcher_) {
     prefetcher_ = std::make_unique<Prefetcher>(load_, plan_, options_);
   }
+  sampler_->set_epoch(from.epoch + 1);
+  resume_.reset(), stopped_at_.reset();
+  position_ = from.batch;
   if (prefetcher_) prefetcher_->begin(position_, plan_.batches);
   under_way_ = true;
 }
@@ -112,8 +127,8 @@ DataLoaderState LoaderCore::state() const {
 
 void LoaderCore::load_state(DataLoaderState state) {
   check(!under_way_, "DataLoader: load_state inside a loop over the loader");
-  check(state.epoch >= 0 && state.batch >= 0, "DataLoader: no position can be epoch ", state.epoch,
-        ", batch ", state.batch);
+  check(state.epoch >= 0 && state.epoch <= last_epoch && state.batch >= 0,
+        "DataLoader: no position can be epoch ", state.epoch, ", batch ", state.batch);
   resume_ = state;
 }
 

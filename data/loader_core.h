@@ -21,7 +21,7 @@ struct DataLoaderOptions {
   bool drop_last = false;                 ///< leave out a last batch that is smaller than batch_size
   uint64_t seed = 0;                      ///< of the order and of the samples' random streams
   int prefetch_factor = 2;                ///< batches that are loaded ahead, per worker
-  double timeout = 0;                     ///< seconds to wait for a batch (needs workers); 0 waits for ever
+  double timeout = 0;  ///< seconds to wait for a batch (needs workers); 0, or above 10^9: for ever
 };
 
 /// Where a loop over a loader stands: the epoch, and the batch that comes next in it.
@@ -66,7 +66,9 @@ class LoaderCore {
   void set_epoch(int64_t epoch);
 
  private:
+  int64_t samples() const;
   int64_t batches_of(int64_t samples) const;
+  void ask_sampler(int64_t epoch);
   bool load_next(Tensors& batch);
 
   int64_t dataset_size_;

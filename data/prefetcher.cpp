@@ -33,6 +33,9 @@ template <class E>
   }
 }
 
+// Of a time-out in seconds; the end of a longer one could lie beyond the clock's range.
+constexpr double longest = 1e9;
+
 std::string place(int64_t sample, int worker) {
   std::string text = sample < 0 ? "before the first sample of a batch" : "sample " + std::to_string(sample);
   if (worker != no_worker) text += ", worker " + std::to_string(worker);
@@ -105,16 +108,38 @@ void Prefetcher::work(Shared& shared, int worker) {
 }
 
 Prefetcher::Prefetcher(Load load, const Plan& plan, const DataLoaderOptions& options)
-    : plan_(plan), timeout_(options.timeout), shared_(std::make_shared<Shared>()) {
+    : plan_(plan),
+      timeout_(options.timeout > longest ? 0 : options.timeout),
+      most_slots_(int64_t{options.num_workers} * options.prefetch_factor + 1),
+      shared_(std::make_shared<Shared>()) {
   shared_->load = std::move(load);
-  shared_->ring.resize(static_cast<size_t>(options.num_workers) * options.prefetch_factor + 1);
-  shared_->ended.resize(static_cast<size_t>(options.num_workers));
-  for (int i = 0; i < options.num_workers; ++i) {
-    threads_.emplace_back([shared = shared_, i] { work(*shared, i); });
+  start(options.num_workers);
+}
+
+void Prefetcher::start(int workers) {
+  auto& ended = shared_->ended;
+  try {
+    for (int i = 0; i < workers; ++i) {
+      {
+        std::lock_guard lock(shared_->mutex);
+        ended.push_back(0);
+      }
+      threads_.emplace_back([shared = shared_, i] { work(*shared, i); });
+    }
+  } catch (const std::exception& error) {
+    const std::string reason = error.what();
+    {
+      std::lock_guard lock(shared_->mutex);
+      ended.resize(threads_.size());
+    }
+    stop();
+    check(false, "DataLoader: the system gave ", threads_.size(), " of ", workers, " workers: ", reason);
   }
 }
 
-Prefetcher::~Prefetcher() {
+Prefetcher::~Prefetcher() { stop(); }
+
+void Prefetcher::stop() {
   cancel();
   std::unique_lock lock(shared_->mutex);
   shared_->stopping = true;
@@ -142,6 +167,8 @@ bool Prefetcher::wait(std::unique_lock<std::mutex>& lock, Done done) const {
 void Prefetcher::begin(int64_t first, int64_t end) {
   std::lock_guard lock(shared_->mutex);
   shared_->plan = plan_;
+  const auto slots = static_cast<size_t>(std::clamp<int64_t>(plan_.batches, 1, most_slots_));
+  if (shared_->ring.size() < slots) shared_->ring.resize(slots);
   for (auto& slot : shared_->ring) {
     slot.ready = false, slot.worker = no_worker, slot.error = nullptr;
     slot.batch.clear();

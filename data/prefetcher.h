@@ -2,8 +2,9 @@
 //
 // Workers take batches in order and write batch b into slot b modulo the ring's size; they wait when the slot
 // still holds a batch that the loop has not left. The ring holds num_workers x prefetch_factor batches and
-// the one that the loop works on. Threads live from epoch to epoch. A thread that hangs in a dataset is left
-// behind when a time-out is set: it keeps what it needs alive, and ends when the dataset lets it go.
+// the one that the loop works on, or as many as the pass has when those are fewer. Threads live from epoch to
+// epoch. A thread that hangs in a dataset is left behind when a time-out is set: it keeps what it needs
+// alive, and ends when the dataset lets it go.
 #pragma once
 
 #include <tern/data/loader_core.h>
@@ -23,7 +24,8 @@ void load_slot(Slot& slot, const Load& load, std::span<const int64_t> indices, R
 
 class Prefetcher {
  public:
-  /// `plan` is read at the beginning of each pass.
+  /// `plan` is read at the beginning of each pass. Throws Error, and ends the workers that have started, when
+  /// the system refuses one.
   Prefetcher(Load load, const Plan& plan, const DataLoaderOptions& options);
   /// Cancels and joins. When a time-out is set, waits no longer than it.
   ~Prefetcher();
@@ -46,11 +48,14 @@ class Prefetcher {
  private:
   struct Shared;
   static void work(Shared& shared, int worker);
+  void start(int workers);
+  void stop();
   template <class Done>
   bool wait(std::unique_lock<std::mutex>& lock, Done done) const;
 
   const Plan& plan_;
-  double timeout_;
+  double timeout_;  // 0: none
+  int64_t most_slots_;
   bool stuck_ = false;
   std::shared_ptr<Shared> shared_;
   std::vector<std::thread> threads_;

@@ -22,13 +22,13 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--dataset", o.dataset, "Which images")->check(CLI::IsMember({"cifar10", "fashion-mnist"}));
   app.add_option("--data", o.data, "Folder with the data set's files");
   app.add_flag("--download", o.download, "Fetch CIFAR-10 into --data first, where it is not there");
-  app.add_option("--epochs", o.epochs, "Passes over the training images")->check(CLI::PositiveNumber);
-  app.add_option("--batch-size", o.batch_size, "Images per step")->check(CLI::PositiveNumber);
-  app.add_option("--lr", o.lr, "Learning rate")->check(CLI::NonNegativeNumber);
-  app.add_option("--momentum", o.momentum, "Momentum of SGD")->check(CLI::NonNegativeNumber);
-  app.add_option("--workers", o.workers, "Threads that load batches ahead")->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", o.seed, "Seed of weights and order");
-  app.add_option("--threads", o.threads, "Threads that compute")->check(CLI::PositiveNumber);
+  app.add_option("--epochs", o.epochs, "Passes over the training images")->check(train::whole_number(1));
+  app.add_option("--batch-size", o.batch_size, "Images per step")->check(train::whole_number(1));
+  app.add_option("--lr", o.lr, "Learning rate")->check(train::number());
+  app.add_option("--momentum", o.momentum, "Momentum of SGD")->check(train::number());
+  app.add_option("--workers", o.workers, "Threads that load batches ahead")->check(train::whole_number());
+  app.add_option("--seed", o.seed, "Seed of weights and order")->check(train::whole_number());
+  app.add_option("--threads", o.threads, "Threads that compute")->check(train::whole_number(1, 1024));
   app.add_option("--device", o.device, "cpu, cpu:N, cuda or cuda:N");
   app.add_option("--log", o.log, "Write an object per epoch to this file (JSON lines)");
   app.add_option("--checkpoint", o.checkpoint, "Write the run's state to this file after each epoch");
@@ -49,22 +49,22 @@ nn::Sequential make_model() {
 }
 
 using Loader = data::DataLoader<data::ImageDataset>;
+
 // One pass over the training images; returns the mean loss.
-double train_epoch(nn::Sequential& model, optim::SGD& optimizer, Loader& loader, Device device,
+double train_epoch(int64_t epoch, nn::Sequential& model, optim::SGD& optimizer, Loader& loader, Device device,
                    train::Progress& progress) {
   nn::CrossEntropyLoss loss_function;
+  train::RunningLoss running(epoch);
   model.train();
-  double sum = 0, count = 0;
   for (auto& [images, labels] : loader) {
     optimizer.zero_grad();
     const Tensor loss = loss_function(model(to(images, device)), to(labels, device));
+    running.add(loss.item<double>(), images.size(0));
     backward(loss);
     optimizer.step();
-    sum += loss.item<double>() * static_cast<double>(images.size(0));
-    count += static_cast<double>(images.size(0));
-    progress.update(images.size(0), {{"loss", sum / count}});
+    progress.update(images.size(0), {{"loss", running.mean()}});
   }
-  return sum / count;
+  return running.mean();
 }
 
 // The share of images whose class the model names.
@@ -83,8 +83,8 @@ train::Notes settings(const Options& o) {
   return {{"dataset", o.dataset},
           {"batch_size", std::to_string(o.batch_size)},
           {"seed", std::to_string(o.seed)},
-          {"lr", std::to_string(o.lr)},
-          {"momentum", std::to_string(o.momentum)}};
+          {"lr", fmt::format("{}", o.lr)},  // the shortest text that is exactly this number
+          {"momentum", fmt::format("{}", o.momentum)}};
 }
 
 void run(const Options& o) {
@@ -119,11 +119,12 @@ void run(const Options& o) {
     const auto start = std::chrono::steady_clock::now();
     train::Progress progress(fmt::format("epoch {}/{}", epoch + 1, o.epochs), train_loader.dataset().size(),
                              {.unit = "images"});
-    const double loss = train_epoch(model, optimizer, train_loader, device, progress);
+    const double loss = train_epoch(epoch + 1, model, optimizer, train_loader, device, progress);
     progress.finish();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     accuracy = evaluate(model, test_loader, device);
-    fmt::print("epoch {}: train loss {:.4f}, test accuracy {:.4f}\n", epoch + 1, loss, accuracy);
+    train::print_line(
+        fmt::format("epoch {}: train loss {:.4f}, test accuracy {:.4f}", epoch + 1, loss, accuracy));
     if (log) {
       log->write({{"epoch", epoch + 1},
                   {"train_loss", loss},
@@ -133,18 +134,16 @@ void run(const Options& o) {
     }
     save(epoch + 1);
   }
-  fmt::print("test accuracy {:.4f}\n", accuracy);
+  train::print_line(fmt::format("test accuracy {:.4f}", accuracy));
 }
 
 int main(int argc, char** argv) {
-  Options options;
-  CLI::App app("Trains a small CNN on CIFAR-10 or Fashion-MNIST");
-  add_options(app, options);
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return train::run_program([&] {
+    Options options;
+    CLI::App app("Trains a small CNN on CIFAR-10 or Fashion-MNIST");
+    add_options(app, options);
+    CLI11_PARSE(app, argc, argv);
     run(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
-    return 1;
-  }
+    return 0;
+  });
 }

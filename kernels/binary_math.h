@@ -16,7 +16,7 @@ struct Add {
   static constexpr bool integers = true;
   template <class T>
   TERN_HOST_DEVICE T value(T a, T b) const {
-    return static_cast<T>(a + b);
+    return math::sum(a, b);
   }
 };
 
@@ -25,7 +25,7 @@ struct Sub {
   static constexpr bool integers = true;
   template <class T>
   TERN_HOST_DEVICE T value(T a, T b) const {
-    return static_cast<T>(a - b);
+    return math::difference(a, b);
   }
 };
 
@@ -34,7 +34,7 @@ struct Mul {
   static constexpr bool integers = true;
   template <class T>
   TERN_HOST_DEVICE T value(T a, T b) const {
-    return static_cast<T>(a * b);
+    return math::product(a, b);
   }
 };
 
@@ -78,8 +78,8 @@ struct Pow {
       if (b < T(0)) return a == T(1) ? T(1) : a == static_cast<T>(-1) ? (b % 2 ? a : T(1)) : T(0);
       T power = T(1);
       for (; b != T(0); b = static_cast<T>(b >> 1)) {
-        if (b & 1) power = static_cast<T>(power * a);
-        a = static_cast<T>(a * a);
+        if (b & 1) power = math::product(power, a);
+        a = math::product(a, a);
       }
       return power;
     }

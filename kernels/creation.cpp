@@ -19,13 +19,17 @@ Tensor filled(Tensor x, Scalar value) {
 Tensor zeros(const Shape& shape, DType dtype, Device device) { return full(shape, 0, dtype, device); }
 Tensor ones(const Shape& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
 Tensor full(const Shape& shape, Scalar value, DType dtype, Device device) {
+  value.check_fits(dtype, "full");
   return filled(empty(shape, dtype, device), value);
 }
 Tensor zeros_like(const Tensor& x) { return filled(empty_like(x), 0); }
 Tensor ones_like(const Tensor& x) { return filled(empty_like(x), 1); }
-Tensor full_like(const Tensor& x, Scalar value) { return filled(empty_like(x), value); }
-Tensor eye(int64_t rows, int64_t columns, DType dtype, Device device) {
-  return kernels::eye(rows, columns < 0 ? rows : columns, dtype, device);
+Tensor full_like(const Tensor& x, Scalar value) {
+  value.check_fits(x.dtype(), "full_like");
+  return filled(empty_like(x), value);
+}
+Tensor eye(int64_t rows, std::optional<int64_t> columns, DType dtype, Device device) {
+  return kernels::eye(rows, columns.value_or(rows), dtype, device);
 }
 
 Tensor arange(Scalar end) { return arange(0, end); }
@@ -35,7 +39,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step) {
 }
 
 Tensor tensor(Scalar value) {
-  return full({}, value, value.is_floating_point() ? float32 : value.is_boolean() ? boolean : int64);
+  return filled(empty({}, value.is_floating_point() ? float32 : value.is_boolean() ? boolean : int64), value);
 }
 
 Tensor from_blob(void* data, const Shape& shape, DType dtype, std::function<void()> release, Device device) {

@@ -9,21 +9,25 @@
 
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 namespace tern {
 
 Tensor zeros(const Shape& shape, DType dtype = float32, Device device = {});
 Tensor ones(const Shape& shape, DType dtype = float32, Device device = {});
+/// Throws Error for a number that `dtype` does not hold: 300 or -1 for uint8, NaN for an integer type, 1e300
+/// for float32. Fractions are cut off for integers.
 Tensor full(const Shape& shape, Scalar value, DType dtype = float32, Device device = {});
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
+/// As full().
 Tensor full_like(const Tensor& x, Scalar value);
-/// [rows, columns] (square without the second) with ones on the diagonal.
-Tensor eye(int64_t rows, int64_t columns = -1, DType dtype = float32, Device device = {});
+/// [rows, columns] (square without the second) with ones on the diagonal. Throws Error for negative sizes.
+Tensor eye(int64_t rows, std::optional<int64_t> columns = {}, DType dtype = float32, Device device = {});
 
-/// start, start + step, … before end; integers give int64, anything else float32. Throws Error when step
-/// leads away from end.
+/// start, start + step, … before end; integers give int64, anything else float32. Throws Error when step is 0
+/// or leads away from end.
 Tensor arange(Scalar end);
 Tensor arange(Scalar start, Scalar end, Scalar step = 1);
 
@@ -49,7 +53,8 @@ Tensor from_blob(void* data, const Shape& shape, DType dtype, std::function<void
 Tensor rand(const Shape& shape, DType dtype = float32, Device device = {}, Generator* generator = nullptr);
 /// Normally distributed, mean 0 and variance 1.
 Tensor randn(const Shape& shape, DType dtype = float32, Device device = {}, Generator* generator = nullptr);
-/// Integers from low, …, high - 1.
+/// Integers from low, …, high - 1. Throws Error unless low < high and both ends fit `dtype`, which is not
+/// bool.
 Tensor randint(int64_t low, int64_t high, const Shape& shape, DType dtype = int64, Device device = {},
                Generator* generator = nullptr);
 /// 0, …, n - 1 in random order.
@@ -66,7 +71,7 @@ void put(const Tensor& to, int64_t at, T value) {
   if constexpr (std::is_same_v<T, bool>)
     to.data<bool>()[at] = value;
   else if constexpr (std::is_integral_v<T>)
-    to.data<int64_t>()[at] = static_cast<int64_t>(value);
+    to.data<int64_t>()[at] = Scalar(value).to_int64();
   else
     to.data<float>()[at] = static_cast<float>(value);
 }

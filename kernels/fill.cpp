@@ -20,33 +20,42 @@ void fill_cpu(const IteratePlan& plan, T* dst, T value) {
   });
 }
 
-template <class T>
-T scalar_to(Scalar value) {
-  if constexpr (std::is_same_v<T, bool>)
-    return value.to_double() != 0;
-  else
-    return value.to<T>();
+// How many whole numbers lie before `end`; spans and counts of int64 need more than 64 bits.
+__int128 integer_count(int64_t start, int64_t end, int64_t step) {
+  const bool leads = step > 0 ? end >= start : step < 0 && end <= start;
+  check(leads, "arange: no steps of ", step, " lead from ", start, " to ", end);
+  return (static_cast<__int128>(end) - start + step - (step > 0 ? 1 : -1)) / step;
 }
 
-// How many steps lie before `end`.
 int64_t arange_count(Scalar start, Scalar end, Scalar step, bool floating) {
-  const double from = start.to_double(), to = end.to_double(), by = step.to_double();
-  check(by != 0 && !(by > 0 && from > to) && !(by < 0 && from < to) && std::isfinite((to - from) / by),
-        "arange: no steps of ", by, " lead from ", from, " to ", to);
-  if (floating) return static_cast<int64_t>(std::ceil((to - from) / by));
-  const int64_t span = end.to_int64() - start.to_int64(), stride = step.to_int64();
-  check(stride != 0, "arange: an integer step must not be 0, got ", by);
-  return std::max<int64_t>((span + stride - (stride > 0 ? 1 : -1)) / stride, 0);
+  bool fits = false;
+  int64_t count = 0;
+  if (floating) {
+    const double steps = (end.to_double() - start.to_double()) / step.to_double();
+    check(steps >= 0 && std::isfinite(steps) && std::isfinite(step.to_double()), "arange: no steps of ", step,
+          " lead from ", start, " to ", end);
+    fits = steps <= 0x1p62;
+    count = saturate<int64_t>(std::ceil(steps));
+  } else {
+    const __int128 steps = integer_count(start.to_int64(), end.to_int64(), step.to_int64());
+    count = static_cast<int64_t>(steps);
+    fits = count == steps;
+  }
+  check(fits, "arange: steps of ", step, " from ", start, " to ", end, " are more than 2^63 - 1 elements");
+  return count;
 }
 
 template <class T>
 void arange_cpu(T* y, int64_t count, Scalar start, Scalar step, bool floating) {
   parallel_for(count, iterate_block, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      if (floating)
-        y[i] = scalar_to<T>(start.to_double() + static_cast<double>(i) * step.to_double());
-      else
-        y[i] = scalar_to<T>(start.to_int64() + i * step.to_int64());
+      if (floating) {
+        y[i] = Scalar(start.to_double() + static_cast<double>(i) * step.to_double()).to<T>();
+      } else {  // a product may leave int64 on the way to a sum that does not
+        const uint64_t value = static_cast<uint64_t>(start.to_int64()) +
+                               static_cast<uint64_t>(i) * static_cast<uint64_t>(step.to_int64());
+        y[i] = Scalar(static_cast<int64_t>(value)).to<T>();
+      }
     }
   });
 }
@@ -58,7 +67,7 @@ void fill(const Tensor& dst, Scalar value) {
   check_no_overlap(dst, "fill");
   dst.bump_version();
   const IteratePlan plan = make_plan(dst.shape(), {&dst.layout()});
-  dispatch(dst.dtype(), [&]<class T>() { fill_cpu(plan, dst.data<T>(), scalar_to<T>(value)); });
+  dispatch(dst.dtype(), [&]<class T>() { fill_cpu(plan, dst.data<T>(), value.to<T>()); });
 }
 
 void zero(const Tensor& dst) { fill(dst, 0); }
@@ -74,6 +83,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device)
 }
 
 Tensor eye(int64_t rows, int64_t columns, DType dtype, Device device) {
+  check(rows >= 0 && columns >= 0, "eye: sizes must not be negative, got ", rows, " and ", columns);
   const Tensor y = empty({rows, columns}, dtype, device);
   zero(y);
   const int64_t count = std::min(rows, columns);

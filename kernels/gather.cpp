@@ -1,12 +1,13 @@
 #include <tern/kernels/gather.h>
 
-#include <tern/kernels/add_value.h>
+#include <tern/kernels/addends.h>
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/fill.h>
 #include <tern/kernels/iterate.h>
 #include <tern/kernels/lines.h>
 #include <tern/kernels/positions.h>
+#include <tern/kernels/scalar_math.h>
 
 namespace tern::kernels {
 namespace {
@@ -70,7 +71,7 @@ void add_at(const Tensor& dst, int64_t dim, const Tensor& index, const Tensor& s
     T* to = dst.data<T>();
     const T* from = src.data<T>();
     walk(dst, dim, index, src.layout(), false,
-         [=](int64_t place, int64_t source) { to[place] = add_value(to[place], from[source]); });
+         [=](int64_t place, int64_t source) { to[place] = math::sum(to[place], from[source]); });
   });
 }
 

@@ -1,12 +1,13 @@
 #include <tern/kernels/index.h>
 
 #include <tern/core/thread_pool.h>
-#include <tern/kernels/add_value.h>
+#include <tern/kernels/addends.h>
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/fill.h>
 #include <tern/kernels/lines.h>
 #include <tern/kernels/positions.h>
+#include <tern/kernels/scalar_math.h>
 
 #include <algorithm>
 #include <cstring>
@@ -31,7 +32,7 @@ void add_slices(const Lines& to, const Lines& from, const int64_t* at, const T* 
       for (int64_t i = 0; i < from.size; ++i) {
         const T* value = read + (outer * from.size + i) * to.inner + first;
         T* place = write + (outer * to.size + at[i]) * to.inner + first;
-        for (int64_t k = 0; k < count; ++k) place[k] = add_value(place[k], value[k]);
+        for (int64_t k = 0; k < count; ++k) place[k] = math::sum(place[k], value[k]);
       }
     }
   });
@@ -101,7 +102,8 @@ Tensor cat(std::span<const Tensor> tensors, int64_t dim) {
     check_same_dtype(first, x, "cat");
     check(x.dim() == first.dim() && with_size(x.shape(), dim, 0) == with_size(first.shape(), dim, 0),
           "cat: shapes ", first.shape(), " and ", x.shape(), " differ outside dimension ", dim);
-    shape[dim] += x.shape()[dim];
+    check(!__builtin_add_overflow(shape[dim], x.shape()[dim], &shape[dim]), "cat: the sizes along dimension ",
+          dim, " add up to more than 2^63 - 1");
     channels_last = channels_last && x.is_channels_last();
     contiguous_too = contiguous_too && x.is_contiguous();
   }

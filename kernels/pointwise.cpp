@@ -126,6 +126,15 @@ DType result_type(const Tensor& a, const Tensor& b) {
   return kind(single.dtype()) > kind(full.dtype()) ? promote(single.dtype(), full.dtype()) : full.dtype();
 }
 
+namespace {
+
+DType computed_type(const BinaryMath& math, const Tensor& a, const Tensor& b) {
+  const DType dtype = result_type(a, b);
+  return integers_allowed(math) || is_floating_point(dtype) ? dtype : float32;
+}
+
+}  // namespace
+
 Tensor scalar_like(Scalar scalar, const Tensor& x) {
   const DType own = scalar.is_floating_point() ? float32 : scalar.is_boolean() ? boolean : int64;
   const DType wide = is_reduced_floating_point(x.dtype()) ? float32 : x.dtype();
@@ -137,8 +146,7 @@ Tensor scalar_like(Scalar scalar, const Tensor& x) {
 
 Tensor binary(const BinaryMath& math, const Tensor& a, const Tensor& b) {
   check_devices(name_of(math), a, b);
-  DType dtype = result_type(a, b);
-  if (!integers_allowed(math) && !is_floating_point(dtype)) dtype = float32;
+  const DType dtype = computed_type(math, a, b);
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), name_of(math));
   Tensor y = empty_strided(shape, result_strides(shape, {&a, &b}), dtype, a.device());
   run_binary(simd::pointwise_kernels().binary, math, dtype, converted(a, dtype), converted(b, dtype), y);
@@ -148,10 +156,9 @@ Tensor binary(const BinaryMath& math, const Tensor& a, const Tensor& b) {
 void binary_(const BinaryMath& math, const Tensor& a, const Tensor& b) {
   check_devices(name_of(math), a, b);
   check_no_overlap(a, name_of(math));
-  check(
-      kind(result_type(a, b)) <= kind(a.dtype()) && (integers_allowed(math) || is_floating_point(a.dtype())),
-      name_of(math), ": a result of dtype ", result_type(a, b), " does not fit a tensor of ", a.dtype(),
-      " in place");
+  const DType dtype = computed_type(math, a, b);
+  check(kind(dtype) <= kind(a.dtype()), name_of(math), ": a result of dtype ", dtype,
+        " does not fit a tensor of ", a.dtype(), " in place");
   check(broadcast_shapes(a.shape(), b.shape(), name_of(math)) == a.shape(), name_of(math), ": shape ",
         b.shape(), " does not broadcast to ", a.shape(), ", the tensor that is changed in place");
   const Tensor operand = converted(is_read_after_written(b, a) ? clone(b) : b, a.dtype());

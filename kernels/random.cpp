@@ -4,6 +4,8 @@
 #include <tern/kernels/iterate.h>
 #include <tern/kernels/simd/random.h>
 
+#include <cmath>
+
 namespace tern::kernels {
 namespace {
 
@@ -125,6 +127,8 @@ void uniform(const Tensor& dst, double low, double high, Generator& generator) {
   check(low <= high, "uniform: low must not exceed high, got ", low, " and ", high);
   prepare(dst, "uniform");
   dispatch_compute(dst.dtype(), "uniform", [&]<class T>() {
+    check(std::isfinite(T(high) - T(low)), "uniform: the range from ", low, " to ", high, " is too wide for ",
+          dst.dtype());
     generate<T>(dst, Uniform<T>{T(low), T(high) - T(low)}, generator);
   });
 }
@@ -140,6 +144,8 @@ void normal(const Tensor& dst, double mean, double std, Generator& generator) {
 void randint(const Tensor& dst, int64_t low, int64_t high, Generator& generator) {
   check(low < high, "randint: low must be below high, got ", low, " and ", high);
   check(dst.dtype() != boolean, "randint: needs a number type, got bool");
+  Scalar(low).check_fits(dst.dtype(), "randint");
+  Scalar(high - 1).check_fits(dst.dtype(), "randint");
   prepare(dst, "randint");
   const Integers integers{low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)};
   generate<int64_t>(dst, integers, generator);
@@ -156,8 +162,8 @@ void bernoulli(const Tensor& dst, double p, Generator& generator) {
 Tensor randperm(int64_t n, Generator& generator, Device device) {
   check(n >= 0, "randperm: n must not be negative, got ", n);
   check_device_kernels(device, "randperm");
-  const RandomState state = generator.reserve(2 * n);
   const Tensor y = arange(0, n, 1, int64, device);
+  const RandomState state = generator.reserve(2 * n);
   int64_t* values = y.data<int64_t>();
   for (int64_t i = 0; i < n; ++i) {
     const RandomBlock block = Philox::block(state.seed, 0, state.offset + static_cast<uint64_t>(i / 2));

@@ -92,6 +92,7 @@ ValuesAndIndices with_indices(Reduce reduce, const Tensor& x, int64_t dim, bool 
     *index.data<int64_t>() = 0;
     return {clone(x), index};
   }
+  check(x.size(dim) > 0, operation, ": dimension ", dim, " of shape ", x.shape(), " is empty");
   const Tensor values = reduce(x, {dim}, true);
   const Tensor indices = find_indices(x, values, dim);
   if (keepdim) return {values, indices};

@@ -1,5 +1,7 @@
 #include <tern/kernels/reduce_loops.h>
 
+#include <tern/kernels/scalar_math.h>
+
 #include <limits>
 
 namespace tern::kernels {
@@ -7,8 +9,8 @@ namespace {
 
 template <ReduceOp op, class A>
 void step(A& a, A x) {
-  if constexpr (op == ReduceOp::sum) a += x;
-  if constexpr (op == ReduceOp::prod) a *= x;
+  if constexpr (op == ReduceOp::sum) a = math::sum(a, x);
+  if constexpr (op == ReduceOp::prod) a = math::product(a, x);
   if constexpr (op == ReduceOp::max) a = x > a || x != x ? x : a;
   if constexpr (op == ReduceOp::min) a = x < a || x != x ? x : a;
   if constexpr (op == ReduceOp::any) a |= x;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
 #ifdef __CUDACC__
 #define TERN_HOST_DEVICE __host__ __device__
@@ -38,6 +39,40 @@ __attribute__((simd("notinbranch"))) double pow(double, double) noexcept;
 #endif
 
 namespace tern::math {
+
+// What sums and products of T are computed in: unsigned where T's own overflow is not defined, so that the
+// bits wrap around.
+template <class T>
+struct WrappingType {
+  using type = T;
+};
+template <>
+struct WrappingType<int64_t> {
+  using type = uint64_t;
+};
+template <>
+struct WrappingType<int32_t> {
+  using type = uint32_t;
+};
+template <class T>
+using Wrapping = typename WrappingType<T>::type;
+
+template <class T>
+TERN_HOST_DEVICE inline T sum(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+}
+template <class T>
+TERN_HOST_DEVICE inline T difference(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+}
+template <class T>
+TERN_HOST_DEVICE inline T product(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+}
+template <class T>
+TERN_HOST_DEVICE inline T negative(T a) {
+  return static_cast<T>(-static_cast<Wrapping<T>>(a));
+}
 
 TERN_HOST_DEVICE inline float exp(float x) { return ::expf(x); }
 TERN_HOST_DEVICE inline double exp(double x) { return ::exp(x); }

@@ -5,7 +5,7 @@
 // dy)`: which of the two it has decides whether backward keeps the input or the output. (The gradient takes
 // dy, instead of giving a slope to multiply with: where relu is flat, the gradient of an infinite dy is 0,
 // not inf * 0 = NaN.) Adding one touches this file and the function that users call. T is float or double,
-// and an integer where `integers` says so.
+// and an integer where `integers` says so; integers wrap around.
 #pragma once
 
 #include <tern/kernels/activation_math.h>
@@ -21,7 +21,7 @@ struct Neg {
   static constexpr bool integers = true;
   template <class T>
   TERN_HOST_DEVICE T value(T x) const {
-    return static_cast<T>(-x);
+    return math::negative(x);
   }
   template <class T>
   TERN_HOST_DEVICE T gradient_at_output(T, T dy) const {
@@ -34,7 +34,7 @@ struct Abs {
   static constexpr bool integers = true;
   template <class T>
   TERN_HOST_DEVICE T value(T x) const {
-    return x < T(0) ? static_cast<T>(-x) : x == T(0) ? T(0) : x;  // -0 becomes 0
+    return x < T(0) ? math::negative(x) : x == T(0) ? T(0) : x;  // -0 becomes 0
   }
   template <class T>
   TERN_HOST_DEVICE T gradient_at_input(T x, T dy) const {
@@ -64,7 +64,7 @@ struct Square {
   static constexpr bool integers = true;
   template <class T>
   TERN_HOST_DEVICE T value(T x) const {
-    return static_cast<T>(x * x);
+    return math::product(x, x);
   }
   template <class T>
   TERN_HOST_DEVICE T gradient_at_input(T x, T dy) const {

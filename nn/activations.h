@@ -78,7 +78,8 @@ class Softplus : public Layer<Softplus> {
 /// exp(x) / sum(exp(x)) along `dim`.
 class Softmax : public Layer<Softmax> {
  public:
-  explicit Softmax(int64_t dim) : dim_(dim) {}
+  /// Throws Error for a dimension that no tensor has.
+  explicit Softmax(int64_t dim) : dim_(dim) { normalize_dim(dim, max_dims, "Softmax"); }
   Tensor forward(const Tensor& x) { return softmax(x, dim_); }
   std::string describe() const override;
 
@@ -89,7 +90,8 @@ class Softmax : public Layer<Softmax> {
 /// log(softmax(x)) along `dim`.
 class LogSoftmax : public Layer<LogSoftmax> {
  public:
-  explicit LogSoftmax(int64_t dim) : dim_(dim) {}
+  /// Throws Error for a dimension that no tensor has.
+  explicit LogSoftmax(int64_t dim) : dim_(dim) { normalize_dim(dim, max_dims, "LogSoftmax"); }
   Tensor forward(const Tensor& x) { return log_softmax(x, dim_); }
   std::string describe() const override;
 

@@ -19,6 +19,8 @@ struct Conv2dOptions {
 /// sqrt(f)), f = in_channels / groups * KH * KW.
 class Conv2d : public Layer<Conv2d> {
  public:
+  /// Throws Error for negative channels or padding, for a kernel, stride or dilation below 1, and for
+  /// channels that are no multiples of `groups`.
   Conv2d(int64_t in_channels, int64_t out_channels, Size2 kernel_size, const Conv2dOptions& options = {});
   Tensor forward(const Tensor& x);
   void members(Visitor& visitor) override;

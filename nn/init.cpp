@@ -86,7 +86,10 @@ void trunc_normal_(const Tensor& x, double mean, double std, double low, double 
   kernels::copy(z, x);
 }
 
-void constant_(const Tensor& x, double value) { kernels::fill(x, value); }
+void constant_(const Tensor& x, double value) {
+  Scalar(value).check_fits(x.dtype(), "constant_");
+  kernels::fill(x, value);
+}
 void ones_(const Tensor& x) { kernels::fill(x, 1); }
 void zeros_(const Tensor& x) { kernels::fill(x, 0); }
 
@@ -97,9 +100,9 @@ void eye_(const Tensor& x) {
 
 Fans fans(const Tensor& weight) {
   check(weight.dim() >= 2, "init: needs a weight of at least 2 dimensions, got ", weight.shape());
-  int64_t rest = 1;
-  for (int64_t i = 2; i < weight.dim(); ++i) rest *= weight.size(i);
-  return {weight.size(1) * rest, weight.size(0) * rest};
+  Shape in = weight.shape(), out = in;
+  in.erase(0), out.erase(1);
+  return {in.numel(), out.numel()};
 }
 
 double calculate_gain(Nonlinearity nonlinearity, std::optional<double> slope) {

@@ -13,6 +13,7 @@ void normal_(const Tensor& x, double mean = 0, double std = 1);
 /// Normally distributed, with what lies outside [low, high] drawn again: by the inverse of the distribution
 /// function. Throws Error for std <= 0 and unless low < high.
 void trunc_normal_(const Tensor& x, double mean = 0, double std = 1, double low = -2, double high = 2);
+/// Throws Error for a number that x's dtype does not hold.
 void constant_(const Tensor& x, double value);
 void ones_(const Tensor& x);
 void zeros_(const Tensor& x);

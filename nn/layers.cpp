@@ -3,9 +3,35 @@
 #include <fmt/format.h>
 
 namespace tern::nn {
+namespace {
+
+// Half of the kernel with its dilation.
+bool is_padding(int64_t padding, int64_t kernel, int64_t dilation) {
+  return padding >= 0 && padding <= (static_cast<__int128>(kernel - 1) * dilation + 1) / 2;
+}
+
+}  // namespace
+
+Flatten::Flatten(int64_t start_dim, int64_t end_dim) : start_dim_(start_dim), end_dim_(end_dim) {
+  const bool comparable = (start_dim < 0) == (end_dim < 0);
+  check(!comparable || start_dim <= end_dim, "Flatten: start_dim ", start_dim, " comes after end_dim ",
+        end_dim);
+}
 
 std::string Flatten::describe() const {
   return fmt::format("Flatten(start_dim={}, end_dim={})", start_dim_, end_dim_);
+}
+
+MaxPool2d::MaxPool2d(Size2 kernel_size, const MaxPool2dOptions& options)
+    : kernel_size_(kernel_size), options_(options) {
+  const auto& [given_stride, padding, dilation, ceil_mode] = options_;
+  const Size2 stride = given_stride.value_or(kernel_size);
+  check(kernel_size.h >= 1 && kernel_size.w >= 1, "MaxPool2d: kernel_size must be at least 1, got ",
+        kernel_size);
+  check(stride.h >= 1 && stride.w >= 1, "MaxPool2d: stride must be at least 1, got ", stride);
+  check(dilation.h >= 1 && dilation.w >= 1, "MaxPool2d: dilation must be at least 1, got ", dilation);
+  check(is_padding(padding.h, kernel_size.h, dilation.h) && is_padding(padding.w, kernel_size.w, dilation.w),
+        "MaxPool2d: padding must be from 0 to half the kernel, got ", padding);
 }
 
 std::string MaxPool2d::describe() const {

@@ -11,7 +11,8 @@ namespace tern::nn {
 /// The dimensions from `start_dim` to `end_dim` as one.
 class Flatten : public Layer<Flatten> {
  public:
-  explicit Flatten(int64_t start_dim = 1, int64_t end_dim = -1) : start_dim_(start_dim), end_dim_(end_dim) {}
+  /// Throws Error when end_dim comes before start_dim.
+  explicit Flatten(int64_t start_dim = 1, int64_t end_dim = -1);
   Tensor forward(const Tensor& x) { return flatten(x, start_dim_, end_dim_); }
   std::string describe() const override;
   /// True for what lies between images and a Linear: everything but the first dimension.
@@ -24,8 +25,8 @@ class Flatten : public Layer<Flatten> {
 /// The largest element of each window of [N, C, H, W] (or [C, H, W]).
 class MaxPool2d : public Layer<MaxPool2d> {
  public:
-  explicit MaxPool2d(Size2 kernel_size, const MaxPool2dOptions& options = {})
-      : kernel_size_(kernel_size), options_(options) {}
+  /// Throws Error for a kernel, stride or dilation below 1 and a padding that is negative or too large.
+  explicit MaxPool2d(Size2 kernel_size, const MaxPool2dOptions& options = {});
   Tensor forward(const Tensor& x) { return max_pool2d(x, kernel_size_, options_); }
   std::string describe() const override;
   /// True for windows of 2x2 side by side, which a convolution before it can fill itself.

@@ -7,8 +7,18 @@
 
 namespace tern::nn {
 
+namespace {
+
+Shape weight_shape(int64_t in_features, int64_t out_features) {
+  check(in_features >= 0 && out_features >= 0, "Linear: features must not be negative, got ", in_features,
+        " and ", out_features);
+  return {out_features, in_features};
+}
+
+}  // namespace
+
 Linear::Linear(int64_t in_features, int64_t out_features, const LinearOptions& options)
-    : weight(init::default_parameter({out_features, in_features}, in_features)),
+    : weight(init::default_parameter(weight_shape(in_features, out_features), in_features)),
       bias(options.bias ? init::default_parameter({out_features}, in_features) : Tensor()) {}
 
 Tensor Linear::forward(const Tensor& x) { return linear(x, weight, bias); }

@@ -13,6 +13,7 @@ struct LinearOptions {
 /// from U(-1 / sqrt(in_features), 1 / sqrt(in_features)).
 class Linear : public Layer<Linear> {
  public:
+  /// Throws Error for negative numbers of features.
   Linear(int64_t in_features, int64_t out_features, const LinearOptions& options = {});
   Tensor forward(const Tensor& x);
   void members(Visitor& visitor) override;

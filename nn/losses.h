@@ -97,7 +97,11 @@ class NLLLoss : public Layer<NLLLoss> {
 /// cross_entropy(): x holds logits, the target class indices or probabilities.
 class CrossEntropyLoss : public Layer<CrossEntropyLoss> {
  public:
-  explicit CrossEntropyLoss(const CrossEntropyOptions& options = {}) : options_(options) {}
+  /// Throws Error unless 0 <= label_smoothing <= 1.
+  explicit CrossEntropyLoss(const CrossEntropyOptions& options = {}) : options_(options) {
+    check(options.label_smoothing >= 0 && options.label_smoothing <= 1,
+          "CrossEntropyLoss: label_smoothing must be from 0 to 1, got ", options.label_smoothing);
+  }
   Tensor forward(const Tensor& logits, const Tensor& target) {
     return cross_entropy(logits, target, options_);
   }

@@ -61,11 +61,13 @@ NamedTensors unique_tensors(const Module& module, bool buffers) {
 
 // The differences that keep `state` from being loaded, or "".
 std::string mismatches(const TensorMap& own, const TensorMap& state, bool strict) {
-  std::ostringstream missing, unexpected, shapes;
+  std::ostringstream missing, unexpected, undefined, shapes;
   for (const auto& [name, tensor] : own) {
     const auto found = state.find(name);
     if (found == state.end())
       missing << ' ' << name;
+    else if (!found->second.defined())
+      undefined << ' ' << name;
     else if (found->second.shape() != tensor.shape()) {
       shapes << ' ' << name << " (is " << tensor.shape() << ", came " << found->second.shape() << ')';
     }
@@ -76,6 +78,7 @@ std::string mismatches(const TensorMap& own, const TensorMap& state, bool strict
   std::string text;
   if (strict && !missing.str().empty()) text += "; missing:" + missing.str();
   if (strict && !unexpected.str().empty()) text += "; unexpected:" + unexpected.str();
+  if (!undefined.str().empty()) text += "; undefined:" + undefined.str();
   if (!shapes.str().empty()) text += "; of another shape:" + shapes.str();
   return text;
 }

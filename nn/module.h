@@ -70,8 +70,8 @@ class Module {
   /// save_safetensors().
   TensorMap state_dict() const;
   /// Copies values into the module's tensors, converting dtypes. Throws Error with all names that are
-  /// missing, unexpected or of another shape, before anything is copied. Without `strict`, missing and
-  /// unexpected names are passed over.
+  /// missing, unexpected, undefined or of another shape, before anything is copied. Without `strict`, missing
+  /// and unexpected names are passed over.
   void load_state_dict(const TensorMap& state, bool strict = true) const;
   /// Throws what load_state_dict() would throw; changes nothing.
   void check_state_dict(const TensorMap& state, bool strict = true) const;

@@ -33,6 +33,7 @@ class GroupedOptimizer : public Optimizer {
   Options& options(size_t group = 0) { return groups_[checked(group)].options; }
 
  protected:
+  void check_options(size_t group) const override { groups_[group].options.validate(); }
   void visit_options(size_t group, StateVisitor& visitor) override { groups_[group].options.visit(visitor); }
   void visit_state(size_t i, StateVisitor& visitor) override { state_[i].visit(visitor); }
 

@@ -4,15 +4,15 @@
 #include <tern/kernels/creation.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace tern::optim {
-namespace {
 
 // Copies options and state into a map.
-class Saver : public StateVisitor {
+class Optimizer::Saver : public StateVisitor {
  public:
-  Saver(TensorMap& state, const std::string& prefix) : state_(state), prefix_(prefix) {}
+  Saver(TensorMap& state, const Place& place) : state_(state), place_(place) {}
   void number(const std::string& name, double& value) override { put(name, full({}, value, float64)); }
   void flag(const std::string& name, bool& value) override { put(name, full({}, value, boolean)); }
   void count(const std::string& name, int64_t& value) override {
@@ -23,17 +23,16 @@ class Saver : public StateVisitor {
   }
 
  private:
-  void put(const std::string& name, const Tensor& value) { state_[prefix_ + name] = value; }
+  void put(const std::string& name, const Tensor& value) { state_[place_.prefix + name] = value; }
 
   TensorMap& state_;
-  const std::string& prefix_;
+  const Place& place_;
 };
 
 // First compares a map with what there is, then, when nothing is wrong, takes the values over.
-class Loader : public StateVisitor {
+class Optimizer::Loader : public StateVisitor {
  public:
-  Loader(const TensorMap& state, const std::string& prefix, const Tensor* const& parameter)
-      : state_(state), prefix_(prefix), parameter_(parameter) {}
+  Loader(const TensorMap& state, const Place& place) : state_(state), place_(place) {}
   bool apply = false;
   std::string problems;
   std::set<std::string> known;
@@ -42,46 +41,52 @@ class Loader : public StateVisitor {
   void flag(const std::string& name, bool& value) override { option(name, value); }
   void count(const std::string& name, int64_t& value) override {
     const Tensor* found = find_number(name);
+    if (found && !is_count(*found)) problem("no count", name);
     if (apply) value = found ? found->item<int64_t>() : 0;
   }
   void tensor(const std::string& name, Tensor& value) override {
     const Tensor* found = find(name);
-    if (found && found->shape() != parameter_->shape())
-      problems += " of another shape: " + prefix_ + name + ";";
+    if (found && found->shape() != place_.parameter->shape()) problem("of another shape", name);
     if (!apply) return;
     value = Tensor();
     if (!found) return;
     // Of a dtype that steps accept: a model may have been converted since its state was saved.
-    const bool wider = is_reduced_floating_point(parameter_->dtype()) && found->dtype() == float32;
-    value = empty_like(*parameter_, wider ? float32 : parameter_->dtype());
-    kernels::copy(kernels::to(*found, parameter_->device()), value);
+    const DType own = place_.parameter->dtype();
+    const bool wider = is_reduced_floating_point(own) && found->dtype() == float32;
+    value = empty_like(*place_.parameter, wider ? float32 : own);
+    kernels::copy(kernels::to(*found, place_.parameter->device()), value);
   }
 
  private:
+  static bool is_count(const Tensor& x) {
+    const auto value = x.numel() == 1 ? x.item<double>() : 0;
+    return value >= 0 && value < 0x1p63 && value == std::floor(value);
+  }
+  void problem(const char* what, const std::string& name) {
+    problems.append(" ").append(what).append(": ").append(place_.prefix + name).append(";");
+  }
   const Tensor* find(const std::string& name) {
-    const auto found = state_.find(*known.insert(prefix_ + name).first);
-    return found == state_.end() ? nullptr : &found->second;
+    const auto found = state_.find(*known.insert(place_.prefix + name).first);
+    if (found == state_.end()) return nullptr;
+    if (found->second.defined()) return &found->second;
+    problem("undefined", name);
+    return nullptr;
   }
   const Tensor* find_number(const std::string& name) {
     const Tensor* found = find(name);
-    if (found && found->numel() != 1) problems += " of another shape: " + prefix_ + name + ";";
+    if (found && found->numel() != 1) problem("of another shape", name);
     return found;
   }
   template <class T>
   void option(const std::string& name, T& value) {
     const Tensor* found = find_number(name);
-    if (!found)
-      problems += " missing: " + prefix_ + name + ";";
-    else if (apply)
-      value = found->item<T>();
+    if (!state_.contains(place_.prefix + name)) problem("missing", name);
+    if (apply) value = found->item<T>();
   }
 
   const TensorMap& state_;
-  const std::string& prefix_;
-  const Tensor* const& parameter_;
+  const Place& place_;
 };
-
-}  // namespace
 
 void Optimizer::zero_grad() {
   for (const Tensor& parameter : parameters_) parameter.set_grad(Tensor());
@@ -108,38 +113,51 @@ void Optimizer::add_parameters(const std::vector<Tensor>& params) {
   }
 }
 
-void Optimizer::visit(StateVisitor& visitor, std::string& prefix, const Tensor*& parameter) {
+void Optimizer::visit_all_options(StateVisitor& visitor, Place& place) {
   for (size_t group = 0; group < num_groups(); ++group) {
-    prefix = "group." + std::to_string(group) + ".";
+    place.prefix = "group." + std::to_string(group) + ".";
     visit_options(group, visitor);
   }
+}
+
+void Optimizer::visit_all_state(StateVisitor& visitor, Place& place) {
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    prefix = "state." + std::to_string(i) + ".";
-    parameter = &parameters_[i];
+    place = {"state." + std::to_string(i) + ".", &parameters_[i]};
     visit_state(i, visitor);
   }
 }
 
 TensorMap Optimizer::state_dict() const {
   TensorMap state;
-  std::string prefix;
-  const Tensor* parameter = nullptr;
-  Saver saver(state, prefix);
-  const_cast<Optimizer*>(this)->visit(saver, prefix, parameter);  // the saver only reads
+  Place place;
+  Saver saver(state, place);
+  auto& self = const_cast<Optimizer&>(*this);  // the saver only reads
+  self.visit_all_options(saver, place);
+  self.visit_all_state(saver, place);
   return state;
 }
 
 void Optimizer::load_state_dict(const TensorMap& state) {
-  std::string prefix;
-  const Tensor* parameter = nullptr;
-  Loader loader(state, prefix, parameter);
-  visit(loader, prefix, parameter);
+  Place place;
+  Loader loader(state, place);
+  visit_all_options(loader, place);
+  visit_all_state(loader, place);
   for (const auto& [name, tensor] : state) {
     if (!loader.known.contains(name)) loader.problems += " unexpected: " + name + ";";
   }
   check(loader.problems.empty(), "load_state_dict: the state does not fit the optimizer;", loader.problems);
+  const TensorMap before = state_dict();
   loader.apply = true;
-  visit(loader, prefix, parameter);
+  visit_all_options(loader, place);
+  try {
+    for (size_t group = 0; group < num_groups(); ++group) check_options(group);
+  } catch (const Error&) {
+    Loader restorer(before, place);
+    restorer.apply = true;
+    visit_all_options(restorer, place);
+    throw;
+  }
+  visit_all_state(loader, place);
 }
 
 }  // namespace tern::optim

@@ -48,7 +48,8 @@ class Optimizer {
   /// ("group.0.lr"), as handles.
   TensorMap state_dict() const;
   /// Puts a state back, bit for bit; where a parameter has another dtype than when it was saved, converted.
-  /// Throws Error naming what is missing, unexpected or of another shape, before anything changes.
+  /// Throws Error naming what is missing, unexpected, undefined, of another shape or no count, and for
+  /// options that the constructor refuses; then nothing has changed.
   void load_state_dict(const TensorMap& state);
 
  protected:
@@ -64,6 +65,8 @@ class Optimizer {
   /// `group` itself; throws Error when there is no such group.
   size_t checked(size_t group) const;
 
+  /// Throws Error when the options of a group make no sense.
+  virtual void check_options(size_t group) const = 0;
   /// Shows the options of a group.
   virtual void visit_options(size_t group, StateVisitor& visitor) = 0;
   /// Shows what is kept for parameter `i`.
@@ -72,7 +75,16 @@ class Optimizer {
   std::vector<Tensor> parameters_;  ///< of all groups, in order
 
  private:
-  void visit(StateVisitor& visitor, std::string& prefix, const Tensor*& parameter);
+  // What a visitor reads beside what it is shown.
+  struct Place {
+    std::string prefix;                 // of names
+    const Tensor* parameter = nullptr;  // whose state is shown
+  };
+  class Saver;
+  class Loader;
+
+  void visit_all_options(StateVisitor& visitor, Place& place);
+  void visit_all_state(StateVisitor& visitor, Place& place);
 };
 
 }  // namespace tern::optim

@@ -9,7 +9,7 @@
 namespace tern::train {
 namespace {
 
-const std::string generator_name = "generator";
+const std::string model_prefix = "model.", optimizer_prefix = "optimizer.", generator_name = "generator";
 
 void add(TensorMap& all, const std::string& prefix, const TensorMap& part) {
   for (const auto& [name, tensor] : part) all[prefix + name] = tensor;
@@ -23,13 +23,24 @@ TensorMap part_of(const TensorMap& all, const std::string& prefix) {
   return part;
 }
 
+// Tensors that belong to no part of a run.
+std::string strangers(const TensorMap& all) {
+  std::string names;
+  for (const auto& [name, tensor] : all) {
+    const bool known =
+        name.starts_with(model_prefix) || name.starts_with(optimizer_prefix) || name == generator_name;
+    if (!known) names.append(" ").append(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 void save_checkpoint(const std::string& path, const nn::Module& module, const optim::Optimizer& optimizer,
                      const Notes& notes) {
   TensorMap all;
-  add(all, "model.", module.state_dict());
-  add(all, "optimizer.", optimizer.state_dict());
+  add(all, model_prefix, module.state_dict());
+  add(all, optimizer_prefix, optimizer.state_dict());
   const RandomState random = default_generator().state();
   all[generator_name] =
       from_vector<int64_t>({std::bit_cast<int64_t>(random.seed), std::bit_cast<int64_t>(random.offset)});
@@ -42,9 +53,12 @@ Notes load_checkpoint(const std::string& path, nn::Module& module, optim::Optimi
   check_as<IoError>(
       generator != file.tensors.end() && generator->second.dtype() == int64 && generator->second.numel() == 2,
       path, ": not a checkpoint of a training run: it has no state of the generator");
-  module.check_state_dict(part_of(file.tensors, "model."));
-  optimizer.load_state_dict(part_of(file.tensors, "optimizer."));
-  module.load_state_dict(part_of(file.tensors, "model."));
+  const std::string unknown = strangers(file.tensors);
+  check(unknown.empty(), path, ": the checkpoint holds tensors that belong to no part of a run:", unknown);
+  const TensorMap model = part_of(file.tensors, model_prefix);
+  module.check_state_dict(model);
+  optimizer.load_state_dict(part_of(file.tensors, optimizer_prefix));
+  module.load_state_dict(model);
   const int64_t* state = generator->second.data<int64_t>();
   default_generator().set_state({std::bit_cast<uint64_t>(state[0]), std::bit_cast<uint64_t>(state[1])});
   return file.metadata;

@@ -23,7 +23,8 @@ void save_checkpoint(const std::string& path, const nn::Module& module, const op
                      const Notes& notes);
 
 /// Puts module, optimizer and generator back, bit for bit, and returns the notes. Throws IoError for a
-/// damaged or missing file, and Error when the tensors do not fit; then nothing has changed.
+/// damaged or missing file, and Error when the tensors do not fit or some belong to no part of a run; then
+/// nothing has changed.
 Notes load_checkpoint(const std::string& path, nn::Module& module, optim::Optimizer& optimizer);
 
 /// Throws Error naming each setting that differs between a checkpoint's notes and this run's; `expected` may

@@ -1,5 +1,7 @@
 #include <tern/train/progress.h>
 
+#include <tern/core/saturate.h>
+
 #include <fmt/format.h>
 #include <algorithm>
 #include <iterator>
@@ -12,7 +14,7 @@ namespace tern::train {
 namespace {
 
 std::string clock_text(double seconds) {
-  const auto whole = static_cast<int64_t>(std::max(0.0, seconds) + 0.5);
+  const auto whole = saturate<int64_t>(std::max(0.0, seconds) + 0.5);
   if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
   return fmt::format("{:02}:{:02}", whole / 60, whole % 60);
 }

@@ -56,8 +56,14 @@ TEST_CASE("a gradient lies in its leaf's slot: the first write overwrites, later
   CHECK(bucket.version() > version);
 }
 
-TEST_CASE("set_grad takes only a gradient of the tensor's shape") {
+TEST_CASE("set_grad takes only a gradient of the tensor's shape and dtype, and no tensor as its own") {
   const Tensor x = scattered({3}).requires_grad_();
+  for (const DType dtype : {float32, bfloat16, int64, boolean}) {
+    CHECK(fails_with("set_grad: the gradient is " + std::string(name(dtype)) + ", the tensor float64",
+                     [&] { x.set_grad(ones({3}, dtype)); }));
+  }
+  CHECK(fails_with("set_grad: a tensor cannot be its own gradient", [&] { x.set_grad(x); }));
+  CHECK_FALSE(x.grad().defined());
   CHECK(fails_with("set_grad: the gradient has shape [2], the tensor [3]", [&] { x.set_grad(ones({2})); }));
 }
 

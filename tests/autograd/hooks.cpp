@@ -128,4 +128,9 @@ TEST_CASE("only leaves that require a gradient take hooks") {
   const auto nothing = [](const Tensor&) {};
   CHECK(fails_with("needs a leaf", [&] { register_post_accumulate_grad_hook(x * 2, nothing); }));
   CHECK(fails_with("needs a leaf", [&] { register_post_accumulate_grad_hook(x.detach(), nothing); }));
+  CHECK(fails_with("register_post_accumulate_grad_hook: the hook is empty",
+                   [&] { register_post_accumulate_grad_hook(x, nullptr); }));
+  CHECK(fails_with("the hook is empty",
+                   [&] { register_post_accumulate_grad_hook(x, std::function<void(const Tensor&)>()); }));
+  backward(sum(x));
 }

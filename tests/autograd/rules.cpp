@@ -12,6 +12,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 using namespace tern;
 using namespace tern::tests;
@@ -254,4 +257,24 @@ TEST_CASE("integers and numbers meet as in PyTorch") {
   CHECK_FALSE(allclose(tensor_of({not_a_number}, {1}), tensor_of({not_a_number}, {1})));
   CHECK_FALSE(allclose(tensor_of({1}, {1}), tensor_of({infinite}, {1})));
   CHECK_FALSE(allclose(tensor_of({1}, {1}), tensor_of({1.1}, {1})));
+}
+
+TEST_CASE("narrow counts a negative start from the end, and refuses what is not there, near 2^63 too") {
+  constexpr int64_t most = INT64_MAX, least = INT64_MIN;
+  const Tensor x = tensor({1, 2, 3});
+  CHECK(equal(narrow(x, 0, -2, 2), tensor({2, 3})));
+  CHECK(narrow(x, 0, 3, 0).numel() == 0);
+  for (const auto& [start, length] : std::vector<std::pair<int64_t, int64_t>>{
+           {most, most}, {most, 1}, {1, most}, {least, 1}, {0, least}, {-4, 1}, {-1, 2}, {4, 0}, {0, -1}}) {
+    CHECK(fails_with("narrow: ", [&, first = start, count = length] { narrow(x, 0, first, count); }));
+  }
+}
+
+TEST_CASE("flattening what is empty may meet sizes whose product would overflow") {
+  constexpr int64_t large = int64_t{1} << 40;
+  const Tensor x = zeros({0, large, large, 0});
+  CHECK(flatten(x).shape() == Shape{0});
+  CHECK(flatten(x, 0, 1).shape() == Shape{0, large, 0});
+  CHECK(flatten(x, 2).shape() == Shape{0, large, 0});
+  CHECK(fails_with("has more than 2^63 - 1 elements", [&] { flatten(x, 1, 2); }));
 }

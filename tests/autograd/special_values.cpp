@@ -1,6 +1,7 @@
 // NaN, infinities, zeros and what is refused: the operations that take each element from somewhere, powers,
 // activations and statistics. Expected values are PyTorch's where the comment does not say otherwise.
 #include <tern/autograd/backward.h>
+#include <tern/autograd/convert.h>
 #include <tern/autograd/functional.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
@@ -11,6 +12,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <functional>
 
 using namespace tern;
 using namespace tern::tests;
@@ -76,6 +79,12 @@ TEST_CASE("masked_fill keeps the dtype, and its mask must fit") {
   CHECK(equal(masked_fill(tensor({1, 2, 3}), tensor({true, false, true}), 7), tensor({7, 2, 7})));
   CHECK(gives(masked_fill(row({not_a_number, 2}), tensor({true, false}), 1), {1, 2}));
   CHECK(fails_with("masked_fill: mask of shape", [] { masked_fill(row({1}), tensor({true, false}), 0); }));
+  const Tensor mask = tensor({true});
+  CHECK(fails_with("masked_fill: nan does not fit int64",
+                   [&] { masked_fill(tensor({1}), mask, not_a_number); }));
+  CHECK(fails_with("masked_fill: -1e+09 does not fit float16",
+                   [&] { masked_fill(ones({1}, float16), mask, -1e9); }));
+  CHECK(equal(masked_fill(ones({1}, float16), mask, -infinite), full({1}, -infinite, float16)));
 }
 
 TEST_CASE("powers of zero and negative numbers; integers stay integers") {
@@ -89,6 +98,53 @@ TEST_CASE("powers of zero and negative numbers; integers stay integers") {
   CHECK(pow(tensor({2}), 0.5).dtype() == float32);
   CHECK(equal(pow(2, tensor({10})), tensor({1024})));
   CHECK(fails_with("pow: an integer to the negative integer power -1", [] { pow(tensor({2}), -1); }));
+}
+
+TEST_CASE("integers wrap around") {
+  constexpr int64_t least = INT64_MIN, most = INT64_MAX;
+  const Tensor ends = tensor({least, most});
+  CHECK(equal(-ends, tensor({least, -most})));
+  CHECK(equal(abs(ends), tensor({least, most})));
+  CHECK(equal(square(tensor({least, int64_t{1} << 40, most})), tensor({int64_t{0}, int64_t{0}, int64_t{1}})));
+  CHECK(equal(ends + tensor({int64_t{-1}, int64_t{1}}), tensor({most, least})));
+  CHECK(equal(ends - tensor({int64_t{1}, int64_t{-1}}), tensor({most, least})));
+  CHECK(equal(ends * tensor({int64_t{-1}, int64_t{2}}), tensor({least, int64_t{-2}})));
+  CHECK(equal(pow(ends, tensor({3, 2})), tensor({int64_t{0}, int64_t{1}})));
+  CHECK(pow(tensor({3}), 100).item<int64_t>() == -2984622845537545263);
+  CHECK(pow(to(tensor({3}), int32), 50).item<int32_t>() == -794958903);
+  CHECK(equal(pow(ends, tensor({-1, -1})), tensor({0, 0})));
+  const Tensor small = to(tensor({INT32_MIN, INT32_MAX}), int32);
+  CHECK(equal(-small, to(tensor({INT32_MIN, -INT32_MAX}), int32)));
+  CHECK(equal(small * small, to(tensor({0, 1}), int32)));
+  CHECK(equal(-full({1}, 1, uint8), full({1}, 255, uint8)));
+  CHECK(equal(full({1}, 16, uint8) * full({1}, 17, uint8), full({1}, 16, uint8)));
+}
+
+TEST_CASE("truth values are not subtracted, negated or raised to powers") {
+  const Tensor flag = tensor({true, false}), counts = tensor({1, 2}), x = row({1, 2});
+  for (const auto& action : std::vector<std::function<void()>>{
+           [&] { sub(flag, flag); }, [&] { sub(flag, counts); }, [&] { sub(x, flag); }, [&] { sub(flag, 1); },
+           [&] { sub(1, flag); }, [&] { sub(counts, true); }, [&] { sub(true, x); },
+           [&] { sub(flag, true); }}) {
+    CHECK(fails_with("sub: bool is not subtracted; use logical_xor or logical_not", action));
+  }
+  CHECK(fails_with("sub_: bool is not subtracted", [&] { sub_(counts, flag); }));
+  CHECK(fails_with("sub_: bool is not subtracted", [&] { sub_(flag, flag); }));
+  CHECK(fails_with("sub_: bool is not subtracted", [&] { sub_(x, true); }));
+  CHECK(fails_with("neg: dtype bool is not served", [&] { neg(flag); }));
+  CHECK(fails_with("pow: needs a number, got two operands of bool", [&] { pow(flag, flag); }));
+  CHECK(equal(flag + flag, flag));
+  CHECK(equal(flag * counts, tensor({1, 0})));
+  CHECK(equal(flag, tensor({true, false})));
+}
+
+TEST_CASE("an integer tensor does not take fractions in place, and the error says so") {
+  const Tensor counts = tensor({3, 4});
+  CHECK(
+      fails_with("div: a result of dtype float32 does not fit a tensor of int64", [&] { counts /= counts; }));
+  CHECK(fails_with("div: a result of dtype float32 does not fit a tensor of int64", [&] { counts /= 2; }));
+  CHECK(fails_with("add: a result of dtype float32 does not fit a tensor of int64", [&] { counts += 0.5; }));
+  CHECK(equal(counts, tensor({3, 4})));
 }
 
 TEST_CASE("functions of one variable at their edges") {

@@ -181,6 +181,10 @@ TEST_CASE("slices with extreme bounds and steps neither overflow nor leave the s
   CHECK(places(layout.slice(0, INT64_MIN, INT64_MAX, 1)) == std::vector<int64_t>{1, 4});
   CHECK(places(layout.slice(0, 0, INT64_MAX, INT64_MAX)) == std::vector<int64_t>{1});
   CHECK(layout.slice(0, 2, 2, 1).end() <= 6);
+  const Layout endless = Layout(Shape{1}).expand({INT64_MAX});
+  CHECK(places(endless.slice(0, 0, INT64_MAX, INT64_MAX)) == std::vector<int64_t>{0});
+  CHECK(endless.slice(0, 1, INT64_MAX, INT64_MAX - 1).shape == Shape{1});
+  CHECK(endless.slice(0, 0, INT64_MAX, int64_t{1} << 62).shape == Shape{2});
   CHECK(contains(error_of([&] { layout.slice(0, 0, 1, 0); }), "slice: step must be at least 1, got 0"));
   CHECK(contains(error_of([] { Layout().slice(0, 0, 1, 1); }), "without dimensions cannot be sliced"));
 }
@@ -294,4 +298,12 @@ TEST_CASE("an empty tensor may have sizes whose product would overflow") {
   const int64_t large = int64_t{1} << 40;
   CHECK(Layout(Shape{large, large, 0}).numel() == 0);
   CHECK(Layout(Shape{0, large, large}).is_contiguous());
+  // The strides and offsets of views mean nothing, but making them must not overflow.
+  const Layout layout(Shape{3, large, large, 0});
+  CHECK(layout.select(0, 2).numel() == 0);
+  CHECK(layout.select(1, large - 1).select(1, large - 1).numel() == 0);
+  CHECK(layout.slice(1, 5, large, large / 2).shape == Shape{3, 2, large, 0});
+  CHECK(layout.slice(2, large - 1, large, 1).numel() == 0);
+  CHECK(layout.unsqueeze(0).unsqueeze(2).numel() == 0);
+  CHECK(layout.transpose(0, 2).permute({1, 2, 3, 0}).select(0, large - 1).numel() == 0);
 }

@@ -176,6 +176,10 @@ TEST_CASE("a header that is not the expected JSON is refused") {
   check_refused("[]", 0, "the header must begin with \"{\"");
   check_refused("{", 0, "the header is not JSON");
   check_refused("{}x", 0, "the header is not JSON");
+  check_refused(std::string("{}\0", 3), 0, "the header holds a NUL byte");
+  check_refused(std::string("{}\0 {]", 6), 0, "the header holds a NUL byte");
+  check_refused(std::string("{\0}", 3), 0, "the header holds a NUL byte");
+  check_refused(std::string("{\"a\0\":1}", 8), 0, "the header holds a NUL byte");
   check_refused("{\"\xff\":1}", 0, "the header is not JSON");
   check_refused("{\"a\":" + std::string(100000, '['), 0, "nested too deeply");
   check_refused(R"({"x":3})", 0,

@@ -1,8 +1,13 @@
+#include <tern/core/build_info.h>
+#include <tern/tests/core/child_process.h>
 #include <tern/tests/data/data_testing.h>
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <thread>
+
+#include <sys/resource.h>
 
 using namespace tern;
 using namespace tern::data;
@@ -174,4 +179,78 @@ TEST_CASE("samples that differ in kind do not stack") {
   CHECK(contains(error_of([&] { loader.begin(); }),
                  "sample 1: batch: tensor 0 of the sample has shape [] and "
                  "dtype float32, that of the first sample"));
+}
+
+TEST_CASE("child: the system refuses workers" * doctest::skip()) {
+  // Room for the stacks of some threads, not of a thousand.
+  const rlimit limit{rlim_t{1} << 30, rlim_t{1} << 30};
+  REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+  DataLoader loader(Numbers{20}, {.batch_size = 4, .num_workers = 1024});
+  const std::string text = error_of([&] { pass_of(loader); });
+  CHECK(contains(text, "DataLoader: the system gave "));
+  CHECK(contains(text, " of 1024 workers: "));
+  CHECK(loader.state() == DataLoaderState{0, 0});  // no pass has begun
+  DataLoader smaller(Numbers{20}, {.batch_size = 4, .num_workers = 3});
+  CHECK(pass_of(smaller).size() == 5);
+}
+
+TEST_CASE("workers that the system refuses are an error, and those that it gave are ended") {
+  if (sanitized) return;  // sanitizers need more addresses than any limit leaves
+  check_in_child("child: the system refuses workers", {"MALLOC_ARENA_MAX=1"});
+}
+
+TEST_CASE("what is loaded ahead takes no more slots than there are batches") {
+  constexpr int most = std::numeric_limits<int>::max();
+  DataLoader loader(Numbers{20}, {.batch_size = 4, .num_workers = 2, .prefetch_factor = most});
+  for (int epoch = 0; epoch < 2; ++epoch) CHECK(pass_of(loader).size() == 5);
+}
+
+TEST_CASE("later passes may have more batches than the first") {
+  struct Growing : Sampler {
+    int64_t size() const override { return 3 + 4 * epoch(); }
+    void indices(int64_t epoch, std::vector<int64_t>& indices) const override {
+      indices.clear();
+      for (int64_t i = 0; i < 3 + 4 * epoch; ++i) indices.push_back(i);
+    }
+  };
+  DataLoader loader(Numbers{20},
+                    {.sampler = std::make_shared<Growing>(), .num_workers = 2, .prefetch_factor = 3});
+  for (size_t epoch = 0; epoch < 4; ++epoch) CHECK(pass_of(loader).size() == 3 + 4 * epoch);
+}
+
+TEST_CASE("a time-out beyond all measure waits for ever") {
+  struct Slow {
+    int64_t size() const { return 3; }
+    Tensor get(int64_t index) const {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      return scalar(index);
+    }
+  };
+  for (const double timeout : {1e9, 1e10, 1e18, 1e300, std::numeric_limits<double>::infinity()}) {
+    DataLoader loader(Slow{}, {.num_workers = 1, .timeout = timeout});
+    int batches = 0;
+    for ([[maybe_unused]] auto& batch : loader) ++batches;
+    CHECK(batches == 3);
+  }
+  for (const double timeout : {std::nan(""), -1.0, -std::numeric_limits<double>::infinity()}) {
+    CHECK(contains(error_of([&] { DataLoader(Numbers{3}, {.num_workers = 1, .timeout = timeout}); }),
+                   "DataLoader: timeout must be at least 0 seconds, got "));
+  }
+}
+
+TEST_CASE("a dataset of a negative or an impossible size is an error") {
+  for (const bool shuffle : {false, true}) {
+    CHECK(contains(error_of([&] { DataLoader(Numbers{-3}, {.shuffle = shuffle}); }),
+                   "DataLoader: the dataset's size() must not be negative, got -3"));
+    DataLoader absurd(Numbers{std::numeric_limits<int64_t>::max()}, {.shuffle = shuffle});
+    CHECK(contains(error_of([&] { absurd.begin(); }),
+                   "no memory for the order of 9223372036854775807 samples"));
+  }
+}
+
+TEST_CASE("a collate function that is empty is an error") {
+  using Collate = std::function<Tensor(std::span<const Example>)>;
+  using Loader = DataLoader<Numbers, Tensor>;
+  CHECK(contains(error_of([] { Loader(Numbers{3}, DataLoaderOptions{}, Collate()); }),
+                 "DataLoader: the collate function is empty"));
 }

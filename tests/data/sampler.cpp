@@ -1,6 +1,7 @@
 #include <tern/tests/data/data_testing.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -31,6 +32,16 @@ class Share : public Sampler {
  private:
   RandomSampler all_;
   int64_t rank_, world_;
+};
+
+// Says one size and gives another number of indices.
+struct Wrong : Sampler {
+  Wrong(int64_t said, int64_t given) : said_(said), given_(given) {}
+  int64_t size() const override { return said_; }
+  void indices(int64_t, std::vector<int64_t>& indices) const override {
+    indices.assign(static_cast<size_t>(given_), 0);
+  }
+  int64_t said_, given_;
 };
 
 }  // namespace
@@ -93,10 +104,49 @@ TEST_CASE("an explicit set_epoch wins for the next pass, whether it comes before
   for ([[maybe_unused]] auto& batch : loader) loader.set_epoch(2);
   CHECK(targets_of(loader) == order_of(*sampler, 2));
   CHECK(targets_of(loader) == order_of(*sampler, 3));
-  CHECK(contains(error_of([&] { loader.set_epoch(-1); }), "set_epoch: needs an epoch of 0 or more, got -1"));
+  CHECK(contains(error_of([&] { loader.set_epoch(-1); }),
+                 "set_epoch: needs an epoch from 0 to 4611686018427387904, got -1"));
 }
 
 TEST_CASE("a sampler's index outside the dataset is an error") {
   DataLoader loader(Numbers{4}, {.sampler = std::make_shared<SequentialSampler>(5)});
   CHECK(contains(error_of([&] { loader.begin(); }), "gave index 4 for a dataset of 4 samples"));
+}
+
+TEST_CASE("a sampler that gives more or fewer indices than its size is an error") {
+  for (const int workers : {0, 2}) {
+    for (const auto& [said, given] :
+         std::vector<std::pair<int64_t, int64_t>>{{3, 4}, {4, 3}, {0, 1}, {1, 0}}) {
+      DataLoader loader(Numbers{4},
+                        {.sampler = std::make_shared<Wrong>(said, given), .num_workers = workers});
+      CHECK(contains(error_of([&, loader = &loader] { loader->begin(); }),
+                     "DataLoader: the sampler gave " + std::to_string(given) + " indices, its size() is " +
+                         std::to_string(said)));
+    }
+  }
+}
+
+TEST_CASE("a negative size of a sampler is an error") {
+  CHECK(contains(error_of([] { SequentialSampler(-1); }),
+                 "SequentialSampler: size must not be negative, got -1"));
+  CHECK(contains(error_of([] { RandomSampler(-5, 1); }), "RandomSampler: size must not be negative, got -5"));
+  DataLoader loader(Numbers{4}, {.sampler = std::make_shared<Wrong>(-2, 0)});
+  const std::string expected = "DataLoader: the sampler's size() must not be negative, got -2";
+  CHECK(contains(error_of([&] { loader.begin(); }), expected));
+  CHECK(contains(error_of([&] { static_cast<void>(loader.size()); }), expected));
+}
+
+TEST_CASE("an epoch beyond all measure is an error, and the last one has no next") {
+  constexpr int64_t last = int64_t{1} << 62;
+  DataLoader loader(Numbers{4}, {.shuffle = true});
+  const std::string expected = "needs an epoch from 0 to 4611686018427387904, got ";
+  CHECK(contains(error_of([&] { loader.set_epoch(std::numeric_limits<int64_t>::max()); }), expected));
+  CHECK(contains(error_of([&] {
+                   loader.load_state({std::numeric_limits<int64_t>::max(), 0});
+                 }),
+                 "no position can be epoch 9223372036854775807"));
+  loader.set_epoch(last - 1);
+  CHECK(targets_of(loader).size() == 4);
+  CHECK(loader.state() == DataLoaderState{last, 0});
+  CHECK(contains(error_of([&] { loader.begin(); }), expected + "4611686018427387905"));
 }

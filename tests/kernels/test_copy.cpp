@@ -1,6 +1,10 @@
 #include <tern/kernels/iterate.h>
 #include <tern/tests/kernels/reference.h>
 
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
 using namespace tern;
 using namespace tern::tests;
 
@@ -148,4 +152,37 @@ TEST_CASE("a copy counts as a write") {
   const uint64_t version = x.version();
   kernels::copy(random_tensor({4}), x);
   CHECK(x.version() == version + 1);
+}
+
+TEST_CASE("floating-point numbers become integers toward zero, at the ends of the range, and NaN becomes 0") {
+  const std::vector<double> numbers{NAN,  INFINITY, -INFINITY, 1e20,    -1e20,  300.7,  -1.5,
+                                    -0.5, 2.9,      0x1p31,    -0x1p31, 0x1p63, -0x1p63};
+  for (const DType from : {float32, float64, float16, bfloat16}) {
+    const Tensor x = kernels::to(make<double>({static_cast<int64_t>(numbers.size())}, numbers), from);
+    const std::vector<double> rounded = values(x);
+    for (const auto& [to, low, high] : std::vector<std::tuple<DType, double, double>>{
+             {uint8, 0, 255}, {int32, -0x1p31, 0x1p31 - 1}, {int64, -0x1p63, 0x1p63}}) {
+      std::vector<double> want;
+      for (const double n : rounded) want.push_back(std::isnan(n) ? 0 : std::clamp(std::trunc(n), low, high));
+      CHECK(values(kernels::to(x, to)) == want);
+      const int64_t count = x.numel();
+      const Tensor spread = empty({2 * count}, to);
+      const Tensor sparse = spread.with_layout(Layout({count}, {2}));
+      kernels::copy(x, sparse);
+      CHECK(values(sparse) == want);
+    }
+  }
+  CHECK(kernels::to(make<double>({1}, {0x1p63}), int64).data<int64_t>()[0] == INT64_MAX);
+  CHECK(kernels::to(make<float>({1}, {0x1p31F}), int32).data<int32_t>()[0] == INT32_MAX);
+  CHECK(make<float>({1}, {NAN}).item<int32_t>() == 0);
+  CHECK(make<float>({1}, {-3}).item<uint8_t>() == 0);
+  CHECK(make<Half>({1}, {Half(INFINITY)}).item<uint8_t>() == 255);
+  CHECK(make<float>({1}, {NAN}).item<bool>());
+}
+
+TEST_CASE("integers become narrower ones by their low bits") {
+  CHECK(values(kernels::to(make<int64_t>({3}, {300, -1, int64_t{1} << 40}), uint8)) ==
+        std::vector<double>{44, 255, 0});
+  CHECK(values(kernels::to(make<int64_t>({2}, {int64_t{1} << 40, INT64_MIN}), int32)) ==
+        std::vector<double>{0, 0});
 }

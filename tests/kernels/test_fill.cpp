@@ -1,6 +1,9 @@
+#include <tern/core/allocator.h>
+#include <tern/kernels/creation.h>
 #include <tern/tests/kernels/reference.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 using namespace tern;
@@ -35,10 +38,108 @@ TEST_CASE("arange counts up and down, in integers and fractions") {
   CHECK(contains(error_of([] { kernels::arange(0, 1, 1, boolean); }), "got bool"));
 }
 
+TEST_CASE("arange at the ends of int64 is exact, and counts that no tensor holds are errors") {
+  constexpr int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
+  const auto integers = [](int64_t start, int64_t end, int64_t step) {
+    const Tensor y = arange(start, end, step);
+    return std::vector<int64_t>(y.data<int64_t>(), y.data<int64_t>() + y.numel());
+  };
+  constexpr int64_t quarter = int64_t{1} << 62;
+  CHECK(integers(least, most, quarter) == std::vector<int64_t>{least, -quarter, 0, quarter});
+  CHECK(integers(most - 2, most, 5) == std::vector<int64_t>{most - 2});
+  CHECK(integers(most, least, least) == std::vector<int64_t>{most, -1});
+  CHECK(integers(least + 2, least, -1) == std::vector<int64_t>{least + 2, least + 1});
+  constexpr int64_t uneven = (int64_t{1} << 53) + 1;
+  CHECK(integers(uneven, uneven + 2, 1) == std::vector<int64_t>{uneven, uneven + 1});
+  CHECK(contains(error_of([&] { arange(uneven, uneven - 1, 1); }), "arange: no steps of 1 lead from"));
+  for (const auto& action : std::vector<std::function<void()>>{
+           [] { arange(0, 1, 1e-300); }, [] { arange(0, 1e19, 1); }, [] { arange(0.0, 1e300, 1e-5); },
+           [] { arange(least, most, 1); }, [] { arange(most, least, -1); }}) {
+    CHECK(contains(error_of(action), "more than 2^63 - 1 elements"));
+  }
+  CHECK_THROWS_AS(arange(0, quarter), Error);
+  CHECK_THROWS_AS(arange(0.0, 1e18, 1), Error);
+  for (const double bad : {INFINITY, -INFINITY, NAN}) {
+    CHECK(contains(error_of([&] { arange(0, bad); }), "arange: no steps of"));
+    CHECK(contains(error_of([&] { arange(bad, 5); }), "arange: no steps of"));
+    CHECK(contains(error_of([&] { arange(0, 5, bad); }), "arange: no steps of"));
+  }
+  Generator generator;
+  CHECK_THROWS_AS(kernels::randperm(most, generator), Error);
+  CHECK(generator.state().offset == Generator().state().offset);
+}
+
+TEST_CASE("numbers that a dtype does not hold are errors where a tensor is made from them") {
+  struct Misfit {
+    Scalar value;
+    DType dtype;
+    const char* text;
+  };
+  const std::vector<Misfit> misfits{
+      {300, uint8, "300 does not fit uint8"},
+      {-1, uint8, "-1 does not fit uint8"},
+      {256.0, uint8, "256 does not fit uint8"},
+      {NAN, uint8, "nan does not fit uint8"},
+      {int64_t{1} << 40, int32, "1099511627776 does not fit int32"},
+      {-2147483649.0, int32, "-2.14748e+09 does not fit int32"},
+      {INFINITY, int32, "inf does not fit int32"},
+      {NAN, int64, "nan does not fit int64"},
+      {0x1p63, int64, "9.22337e+18 does not fit int64"},
+      {-INFINITY, int64, "-inf does not fit int64"},
+      {1e300, float32, "1e+300 does not fit float32"},
+      {-1e39, bfloat16, "-1e+39 does not fit bfloat16"},
+      {1e6, float16, "1e+06 does not fit float16"},
+      {100000, float16, "100000 does not fit float16"},
+  };
+  for (const Misfit& misfit : misfits) {
+    CHECK(contains(error_of([&] { full({1}, misfit.value, misfit.dtype); }),
+                   std::string("full: ") + misfit.text));
+    CHECK(contains(error_of([&] { full({0}, misfit.value, misfit.dtype); }), misfit.text));
+    CHECK(contains(error_of([&] { full_like(empty({1}, misfit.dtype), misfit.value); }),
+                   std::string("full_like: ") + misfit.text));
+  }
+  const int64_t before = memory_statistics().allocations;
+  CHECK(contains(error_of([] { full({int64_t{1} << 50}, 300, uint8); }), "300 does not fit uint8"));
+  CHECK(memory_statistics().allocations == before);
+  CHECK(values(full({1}, 255.9, uint8)) == std::vector<double>{255});
+  CHECK(values(full({1}, 2.7, int32)) == std::vector<double>{2});
+  CHECK(values(full({1}, -0x1p63, int64)) == std::vector<double>{-0x1p63});
+  CHECK(values(full({1}, 65504, float16)) == std::vector<double>{65504});
+  CHECK(values(full({1}, INFINITY, float16)) == std::vector<double>{INFINITY});
+  CHECK(std::isnan(values(full({1}, NAN, bfloat16))[0]));
+  CHECK(values(full({1}, NAN, boolean)) == std::vector<double>{1});
+  CHECK(values(full({1}, 2, boolean)) == std::vector<double>{1});
+  CHECK(contains(error_of([] { full({1}, ~uint64_t{0}, int64); }), "18446744073709551615 is above 2^63 - 1"));
+  CHECK(contains(error_of([] { tensor({~uint64_t{0}}); }), "18446744073709551615 is above 2^63 - 1"));
+}
+
+TEST_CASE(
+    "filling with a number that the dtype does not hold is defined: integers wrap, fractions saturate") {
+  const auto filled = [](Scalar value, DType dtype) {
+    const Tensor x = empty({3}, dtype);
+    kernels::fill(x, value);
+    return values(x)[2];
+  };
+  CHECK(filled(300, uint8) == 44);
+  CHECK(filled(-1, uint8) == 255);
+  CHECK(filled(300.5, uint8) == 255);
+  CHECK(filled(-1.5, uint8) == 0);
+  CHECK(filled(NAN, int64) == 0);
+  CHECK(filled(1e30, int64) == 0x1p63);
+  CHECK(filled(-INFINITY, int32) == -0x1p31);
+}
+
 TEST_CASE("eye has ones on the diagonal") {
   CHECK(values(kernels::eye(2, 3)) == std::vector<double>{1, 0, 0, 0, 1, 0});
   CHECK(values(kernels::eye(3, 1, int32)) == std::vector<double>{1, 0, 0});
   CHECK(kernels::eye(0, 3).numel() == 0);
+  CHECK(eye(2).shape() == Shape{2, 2});
+  CHECK(eye(2, 3).shape() == Shape{2, 3});
+  CHECK(eye(2, 0).shape() == Shape{2, 0});
+  CHECK(contains(error_of([] { eye(2, -7); }), "eye: sizes must not be negative, got 2 and -7"));
+  CHECK(contains(error_of([] { eye(2, -1); }), "eye: sizes must not be negative, got 2 and -1"));
+  CHECK(contains(error_of([] { eye(-1); }), "eye: sizes must not be negative, got -1 and -1"));
+  CHECK_THROWS_AS(eye(std::numeric_limits<int64_t>::max()), Error);
 }
 
 TEST_CASE(
@@ -131,6 +232,19 @@ TEST_CASE("filling refuses overlapping targets and impossible arguments") {
   CHECK(contains(error_of([&] { kernels::normal(counts, 0, 1, generator); }), "floating-point"));
   CHECK(contains(error_of([&] { kernels::randint(x, 3, 3, generator); }), "low must be below high"));
   CHECK(contains(error_of([&] { kernels::randint(flags, 0, 1, generator); }), "got bool"));
+  const auto refuses = [&](int64_t low, int64_t high, DType dtype, const std::string& text) {
+    return contains(error_of([&] { randint(low, high, {2}, dtype); }), "randint: " + text);
+  };
+  CHECK(refuses(0, 300, uint8, "299 does not fit uint8"));
+  CHECK(refuses(0, 257, uint8, "256 does not fit uint8"));
+  CHECK(refuses(-1, 3, uint8, "-1 does not fit uint8"));
+  CHECK(refuses(0, int64_t{1} << 40, int32, "1099511627775 does not fit int32"));
+  CHECK(refuses(0, 1 << 20, float16, "1048575 does not fit float16"));
+  CHECK(randint(0, 256, {2}, uint8).numel() == 2);
+  CHECK(randint(INT64_MIN, INT64_MAX, {2}).numel() == 2);
+  CHECK(contains(error_of([&] { kernels::uniform(x, -3e38, 3e38, generator); }),
+                 "uniform: the range from -3e+38 to 3e+38 is too wide for float32"));
+  CHECK(contains(error_of([&] { kernels::uniform(x, 0, INFINITY, generator); }), "too wide for float32"));
   CHECK(contains(error_of([&] { kernels::bernoulli(x, 1.5, generator); }), "got 1.5"));
   CHECK(contains(error_of([&] { kernels::randperm(-1, generator); }), "randperm"));
 }

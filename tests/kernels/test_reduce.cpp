@@ -110,6 +110,19 @@ TEST_CASE("integers and booleans sum to int64, products multiply") {
   CHECK(kernels::prod(make<uint8_t>({2}, {200, 200})).item<int64_t>() == 40000);
 }
 
+TEST_CASE("sums and products of integers wrap around") {
+  const Tensor x = make<int64_t>({2, 2}, {INT64_MAX, 1, INT64_MIN, -1});
+  CHECK(kernels::sum(x, {1}).data<int64_t>()[0] == INT64_MIN);
+  CHECK(kernels::sum(x, {1}).data<int64_t>()[1] == INT64_MAX);
+  CHECK(kernels::sum(make<int64_t>({2, 2}, {INT64_MAX, 1, 1, INT64_MIN}), {0}).data<int64_t>()[0] ==
+        INT64_MIN);
+  CHECK(kernels::prod(make<int64_t>({3}, {INT64_MIN, -1, 1})).item<int64_t>() == INT64_MIN);
+  CHECK(kernels::prod(make<int64_t>({2}, {int64_t{1} << 62, 4})).item<int64_t>() == 0);
+  const Tensor many = empty({200000}, int64);
+  kernels::fill(many, int64_t{1} << 62);
+  CHECK(kernels::sum(many).item<int64_t>() == 0);
+}
+
 TEST_CASE("any and all look for non-zero elements, and NaN is one") {
   const Tensor x = make<float>({3, 2}, {0, 0, NAN, 0, 1, 2});
   CHECK(kernels::any(x, {1}).dtype() == boolean);
@@ -134,7 +147,11 @@ TEST_CASE("reducing nothing gives the neutral element, NaN for a mean, and an er
   CHECK(contains(error_of([&] { kernels::max(x, {0}); }),
                  "max: the reduced dimensions of shape [0, 3] are empty"));
   CHECK(contains(error_of([&] { kernels::argmax(x); }), "argmax: the tensor of shape [0, 3] is empty"));
-  CHECK(contains(error_of([&] { kernels::min_with_indices(x, 0); }), "min"));
+  CHECK(contains(error_of([&] { kernels::argmax(x, 0); }), "argmax: dimension 0 of shape [0, 3] is empty"));
+  CHECK(contains(error_of([&] { kernels::argmin(x, -2); }), "argmin: dimension 0 of shape [0, 3] is empty"));
+  CHECK(contains(error_of([&] { kernels::min_with_indices(x, 0); }),
+                 "min: dimension 0 of shape [0, 3] is empty"));
+  CHECK(kernels::argmax(x, 1).shape() == Shape{0});
 }
 
 TEST_CASE("keepdim keeps the reduced dimensions with size 1") {

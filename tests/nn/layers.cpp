@@ -9,6 +9,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 using namespace tern;
 using namespace tern::tests;
 
@@ -26,6 +28,9 @@ TEST_CASE("Linear") {
   CHECK(equal(layer(rows), linear(rows, layer.weight, layer.bias)));
   CHECK(layer(scattered({2, 7, 5}, -1, 1, float32)).shape() == Shape{2, 7, 3});
   CHECK(fails_with("[3, 5]", [&] { layer(scattered({2, 4}, -1, 1, float32)); }));
+  CHECK(nn::Linear(0, 2).weight.shape() == Shape{2, 0});
+  CHECK(fails_with("Linear: features must not be negative, got -1 and 2", [] { nn::Linear(-1, 2); }));
+  CHECK(fails_with("Linear: features must not be negative, got 2 and -1", [] { nn::Linear(2, -1); }));
 }
 
 TEST_CASE("Conv2d") {
@@ -41,6 +46,20 @@ TEST_CASE("Conv2d") {
   CHECK(fails_with("Conv2d: 4 input and 3 output channels must be multiples of groups = 2",
                    [] { nn::Conv2d(4, 3, 3, {.groups = 2}); }));
   CHECK(fails_with("groups = 0", [] { nn::Conv2d(4, 3, 3, {.groups = 0}); }));
+  CHECK(fails_with("groups = -2", [] { nn::Conv2d(4, 2, 3, {.groups = -2}); }));
+  CHECK(fails_with("Conv2d: channels must not be negative, got -3 and 4", [] { nn::Conv2d(-3, 4, 3); }));
+  CHECK(fails_with("Conv2d: channels must not be negative, got 3 and -4", [] { nn::Conv2d(3, -4, 3); }));
+  const auto refuses = [](const std::string& part, Size2 kernel, const nn::Conv2dOptions& options) {
+    return fails_with("Conv2d: " + part, [&] { nn::Conv2d(3, 4, kernel, options); });
+  };
+  CHECK(refuses("kernel_size must be at least 1, got (0, 0)", 0, {}));
+  CHECK(refuses("kernel_size must be at least 1, got (3, -1)", {3, -1}, {}));
+  CHECK(refuses("stride must be at least 1, got (0, 0)", 3, {.stride = 0}));
+  CHECK(refuses("stride must be at least 1, got (2, -1)", 3, {.stride = {2, -1}}));
+  CHECK(refuses("dilation must be at least 1, got (0, 0)", 3, {.dilation = 0}));
+  CHECK(refuses("padding must not be negative, got (-1, -1)", 3, {.padding = -1}));
+  constexpr int64_t huge = int64_t{1} << 40;
+  CHECK(fails_with("has more than 2^63 - 1 elements", [] { nn::Conv2d(3, 0, {huge, huge}); }));
 }
 
 TEST_CASE("activations and shapes") {
@@ -73,6 +92,24 @@ TEST_CASE("activations and shapes") {
   CHECK(equal(nn::GELU(GeluApproximation::tanh)(images), gelu(images, GeluApproximation::tanh)));
   CHECK(equal(nn::Softplus(2, 1)(images), softplus(images, 2, 1)));
   CHECK(equal(nn::Softmax(1)(images), softmax(images, 1)));
+}
+
+TEST_CASE("what the call of a layer would refuse, its constructor does") {
+  const auto pool = [](const std::string& part, Size2 kernel, const MaxPool2dOptions& options) {
+    return fails_with("MaxPool2d: " + part, [&] { nn::MaxPool2d(kernel, options); });
+  };
+  CHECK(pool("kernel_size must be at least 1, got (0, 0)", 0, {}));
+  CHECK(pool("kernel_size must be at least 1, got (2, -2)", {2, -2}, {}));
+  CHECK(pool("stride must be at least 1, got (0, 0)", 2, {.stride = 0}));
+  CHECK(pool("dilation must be at least 1, got (1, 0)", 2, {.dilation = {1, 0}}));
+  CHECK(pool("padding must be from 0 to half the kernel, got (-1, -1)", 2, {.padding = -1}));
+  CHECK(pool("padding must be from 0 to half the kernel, got (2, 2)", 2, {.padding = 2}));
+  CHECK(fails_with("LogSoftmax: dim must be from -8 to 7, got 8", [] { nn::LogSoftmax(8); }));
+  CHECK(fails_with("Flatten: start_dim 3 comes after end_dim 1", [] { nn::Flatten(3, 1); }));
+  CHECK(fails_with("Flatten: start_dim -1 comes after end_dim -2", [] { nn::Flatten(-1, -2); }));
+  CHECK(fails_with("Dropout: p must be from 0 to 1, got nan", [] { nn::Dropout(NAN); }));
+  CHECK(fails_with("CrossEntropyLoss: label_smoothing must be from 0 to 1, got 1.5",
+                   [] { nn::CrossEntropyLoss({.label_smoothing = 1.5}); }));
 }
 
 TEST_CASE("Dropout drops in training alone, a part near p, and scales the rest") {

@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <memory>
 
 using namespace tern;
@@ -198,4 +199,52 @@ TEST_CASE("a step count that is no number is refused") {
   state["state.0.step"] = zeros({2}, int64);
   CHECK(fails_with("of another shape: state.0.step", [&] { adamw.load_state_dict(state); }));
   CHECK(adamw.lr() == 0.5);
+}
+
+TEST_CASE("options that the constructor refuses are refused when they are loaded, and change nothing") {
+  const Tensor a = leaf({2}), b = leaf({3});
+  optim::SGD sgd(SgdGroups{{{a}, {.lr = 0.5, .momentum = 0.9}}, {{b}, {.lr = 0.25}}});
+  optim::AdamW adamw({a}, {.lr = 0.5});
+  a.set_grad(ones({2})), b.set_grad(ones({3}));
+  sgd.step(), adamw.step();
+  const auto refuses = [](optim::Optimizer& optimizer, const std::string& part, const std::string& name,
+                          const Tensor& value) {
+    const TensorMap before = optimizer.state_dict();
+    TensorMap state = before;
+    state["group.0.lr"] = full({}, 7, float64);
+    state[name] = value;
+    for (auto& [key, tensor] : state) {
+      if (key.starts_with("state.") && key != name) tensor = laid_out(tensor, Lay::contiguous);
+    }
+    const bool refused = fails_with(part, [&] { optimizer.load_state_dict(state); });
+    const TensorMap after = optimizer.state_dict();
+    bool same = names_of(after) == names_of(before);
+    for (const auto& [key, tensor] : before) same = same && bits_equal(after.at(key), tensor);
+    return refused && same;
+  };
+  const auto number = [](double value) { return full({}, value, float64); };
+  CHECK(refuses(sgd, "SGD: lr must not be negative, got -5", "group.1.lr", number(-5)));
+  CHECK(refuses(sgd, "SGD: lr must not be negative, got nan", "group.0.lr", number(NAN)));
+  CHECK(refuses(sgd, "SGD: momentum must not be negative", "group.1.momentum", number(-1)));
+  CHECK(refuses(sgd, "SGD: weight_decay must not be negative", "group.0.weight_decay", number(-1)));
+  CHECK(refuses(sgd, "SGD: nesterov needs momentum", "group.1.nesterov", full({}, true, boolean)));
+  CHECK(refuses(adamw, "AdamW: betas must be from 0 to below 1", "group.0.beta2", number(1)));
+  CHECK(refuses(adamw, "AdamW: eps must not be negative", "group.0.eps", number(-1)));
+  CHECK(refuses(adamw, "AdamW: lr must not be negative, got -5", "group.0.lr", number(-5)));
+  for (const double steps : {-7.0, 2.5, 1e30, -1.0}) {
+    CHECK(refuses(adamw, " no count: state.0.step;", "state.0.step", number(steps)));
+  }
+  CHECK(refuses(adamw, " no count: state.0.step;", "state.0.step", number(NAN)));
+  CHECK(refuses(adamw, " no count: state.0.step;", "state.0.step", full({}, -7, int64)));
+}
+
+TEST_CASE("an undefined tensor in an optimizer's state is refused by name") {
+  const Tensor a = leaf({2});
+  optim::AdamW adamw({a}, {.lr = 0.5});
+  for (const char* const name : {"group.0.lr", "group.0.amsgrad", "state.0.step", "state.0.exp_avg"}) {
+    TensorMap state = adamw.state_dict();
+    state[name] = Tensor();
+    CHECK(fails_with("does not fit the optimizer; undefined: " + std::string(name) + ";",
+                     [&] { adamw.load_state_dict(state); }));
+  }
 }

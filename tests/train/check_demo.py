@@ -8,6 +8,7 @@ interrupted and resumed; its log, last line, and errors are what --help promises
 """
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -41,9 +42,10 @@ class Demo(unittest.TestCase):
         write_images(self.folder / "data_batch_2.bin", TRAIN_IMAGES // 2, numbers)
         write_images(self.folder / "test_batch.bin", 50, numbers)
 
-    def run_demo(self, *arguments: str, code: int = 0) -> str:
+    def run_demo(self, *arguments: str, code: int = 0, **settings: str) -> str:
         command = [PROGRAM, "--data", self.temporary.name, "--batch-size", "32", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        environment = {**os.environ, **settings}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout if code == 0 else done.stderr
 
@@ -94,6 +96,55 @@ class Demo(unittest.TestCase):
         self.run_demo("--epochs", "1", "--checkpoint", str(path))
         error = self.run_demo("--epochs", "2", "--resume", str(path), "--lr", "0.5", code=1)
         self.assertIn("lr", error)
+
+    def test_small_settings_are_told_apart(self) -> None:
+        path = self.folder / "checkpoint"
+        self.run_demo("--epochs", "1", "--lr", "1e-7", "--checkpoint", str(path))
+        error = self.run_demo("--epochs", "2", "--resume", str(path), "--lr", "2e-7", code=1)
+        self.assertIn("lr was 1e-07, is now 2e-07", error)
+        self.run_demo("--epochs", "2", "--resume", str(path), "--lr", "0.0000001")
+
+    def test_bad_numbers_are_refused_in_a_line(self) -> None:
+        for option, value in (
+            ("--seed", "-1"),
+            ("--seed", "18446744073709551616"),
+            ("--seed", "1.5"),
+            ("--lr", "-0.1"),
+            ("--lr", "nan"),
+            ("--lr", "inf"),
+            ("--momentum", "-1"),
+            ("--epochs", "0"),
+            ("--epochs", "99999999999"),
+            ("--batch-size", "-5"),
+            ("--workers", "-1"),
+            ("--threads", "0"),
+            ("--threads", "1025"),
+        ):
+            command = [PROGRAM, "--data", self.temporary.name, f"{option}={value}"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            self.assertGreater(done.returncode, 0, f"{option} {value}")
+            self.assertIn(option, done.stderr)
+            self.assertIn(value, done.stderr)
+            self.assertLess(len(done.stderr), 200)
+        self.run_demo("--epochs", "1", "--seed", "18446744073709551615")
+
+    def test_a_bad_environment_is_an_error(self) -> None:
+        self.assertIn(
+            "error: TERN_NUM_THREADS", self.run_demo("--epochs", "1", code=1, TERN_NUM_THREADS="none")
+        )
+
+    def test_a_full_standard_output_is_an_error(self) -> None:
+        for arguments in (("--epochs", "1"), ("--help",)):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                command = [PROGRAM, "--data", self.temporary.name, *arguments]
+                done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("error: standard output cannot be written: No space left", done.stderr)
+
+    def test_a_loss_that_is_not_finite_stops_the_run(self) -> None:
+        path = self.folder / "checkpoint"
+        error = self.run_demo("--epochs", "3", "--lr", "1e30", "--checkpoint", str(path), code=1)
+        self.assertRegex(error, r"error: training: the loss is -?(nan|inf) in epoch 1, step \d+")
 
     def test_it_is_short_enough_to_copy(self) -> None:
         source = Path(__file__).resolve().parents[2] / "examples" / "cifar10.cpp"

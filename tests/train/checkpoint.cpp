@@ -91,6 +91,37 @@ TEST_CASE("a checkpoint that does not fit or is damaged changes nothing") {
   CHECK_THROWS_AS(train::save_checkpoint(folder.file("no/folder"), run.model, run.optimizer, {}), IoError);
 }
 
+TEST_CASE("a checkpoint with tensors that belong to nothing is refused, naming them") {
+  const TemporaryFolder folder;
+  Run run(4);
+  run.step();
+  train::save_checkpoint(folder.file("good"), run.model, run.optimizer, {});
+  Safetensors file = load_safetensors(folder.file("good"));
+  for (const char* const name : {"ema.weight", "generator2", "model", "weight"})
+    file.tensors[name] = zeros({1});
+  save_safetensors(folder.file("more"), file.tensors);
+  run.step();
+  const TensorMap before = copy_of(run.all());
+  CHECK(fails_with("holds tensors that belong to no part of a run: ema.weight generator2 model weight",
+                   [&] { train::load_checkpoint(folder.file("more"), run.model, run.optimizer); }));
+  CHECK(same(run.all(), before));
+}
+
+TEST_CASE("a checkpoint whose optimizer makes no sense changes nothing") {
+  const TemporaryFolder folder;
+  Run run(4);
+  run.step();
+  train::save_checkpoint(folder.file("good"), run.model, run.optimizer, {});
+  Safetensors file = load_safetensors(folder.file("good"));
+  file.tensors["optimizer.group.0.lr"] = full({}, -5, float64);
+  save_safetensors(folder.file("bad"), file.tensors);
+  run.step();
+  const TensorMap before = copy_of(run.all());
+  CHECK(fails_with("SGD: lr must not be negative, got -5",
+                   [&] { train::load_checkpoint(folder.file("bad"), run.model, run.optimizer); }));
+  CHECK(same(run.all(), before));
+}
+
 TEST_CASE("notes: other settings and what is no count are named") {
   const train::Notes notes{{"lr", "0.1"}, {"epoch", "12"}, {"bad", "3x"}, {"minus", "-1"}};
   CHECK_NOTHROW(train::check_settings("f", notes, {{"lr", "0.1"}}));

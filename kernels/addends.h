@@ -1,19 +1,9 @@
-// a + b as sums of many are formed.
+// In what sums of many elements are formed.
 #pragma once
 
 #include <tern/core/dtype.h>
 
 namespace tern::kernels {
-
-/// The type in which numbers of type T are added: their own, without a sign for integers, which wrap around.
-template <class T>
-using Addend =
-    typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
-
-template <class T>
-T add_value(T a, T b) {
-  return static_cast<T>(static_cast<Addend<T>>(a) + static_cast<Addend<T>>(b));
-}
 
 /// The dtype that sums are formed in before they are rounded once: float32 for the half types.
 inline DType addend_dtype(DType dtype) { return is_reduced_floating_point(dtype) ? float32 : dtype; }
