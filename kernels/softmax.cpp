@@ -3,6 +3,7 @@
 #include <tern/core/thread_pool.h>
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
+#include <tern/kernels/exp_rows.h>
 
 #include <algorithm>
 #include <cmath>
@@ -41,6 +42,15 @@ void for_each_line(const Rows& rows, Body&& body) {
 template <class T>
 void softmax_row(const T* x, T* y, int64_t size, int64_t step, bool logarithm) {
   using W = Wide<T>;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (is_vector_row<T>(size, step)) {
+      const T most = row_largest(x, size);
+      row_exp(x, most, y, size);
+      const T total = row_sum(y, size), offset = most + std::log(total), scale = 1 / total;
+      for (int64_t i = 0; i < size; ++i) y[i] = logarithm ? x[i] - offset : y[i] * scale;
+      return;
+    }
+  }
   W largest = -std::numeric_limits<W>::infinity();
   for (int64_t i = 0; i < size; ++i) {
     const W value = static_cast<W>(x[i * step]);
@@ -76,6 +86,14 @@ Tensor forward(const Tensor& x, int64_t dim, bool logarithm) {
 template <class T>
 void backward_row(const T* dy, const T* y, T* dx, int64_t size, int64_t step, bool logarithm) {
   using W = Wide<T>;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (logarithm && is_vector_row<T>(size, step)) {
+      const T sum = row_sum(dy, size);
+      row_exp(y, T(0), dx, size);
+      for (int64_t i = 0; i < size; ++i) dx[i] = dy[i] - dx[i] * sum;
+      return;
+    }
+  }
   W sum = 0;
   for (int64_t i = 0; i < size; ++i) {
     sum += static_cast<W>(dy[i * step]) * (logarithm ? W(1) : static_cast<W>(y[i * step]));
