@@ -2,6 +2,7 @@
 
 #include <tern/kernels/class_rows.h>
 #include <tern/kernels/copy.h>
+#include <tern/kernels/exp_rows.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +30,10 @@ struct Problem {
   W logit(int64_t row, int64_t c) const { return static_cast<W>(logits[rows.start(row) + c * rows.inner]); }
 
   W log_sum_exp(int64_t row) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (is_vector_row<T>(rows.classes, rows.inner))
+        return row_log_sum_exp(logits + rows.start(row), rows.classes);
+    }
     W largest = -std::numeric_limits<W>::infinity(), sum = 0;
     for (int64_t c = 0; c < rows.classes; ++c) {
       const W value = logit(row, c);
@@ -57,6 +62,16 @@ struct Problem {
     const W hard = static_cast<W>(1 - smoothing) * weight_of(target[row]);
     W mass = hard;
     for (int64_t c = 0; smoothing != 0 && c < rows.classes; ++c) mass += even * weight_of(c);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (is_vector_row<T>(rows.classes, rows.inner)) {
+        T* const to = dlogits + rows.start(row);
+        row_exp(logits + rows.start(row), normalizer, to, rows.classes);
+        for (int64_t c = 0; c < rows.classes; ++c)
+          to[c] = scale * (to[c] * mass - (smoothing == 0 ? T(0) : even * weight_of(c)));
+        to[target[row]] -= scale * hard;
+        return;
+      }
+    }
     for (int64_t c = 0; c < rows.classes; ++c) {
       const W share = even * weight_of(c) + (c == target[row] ? hard : W(0));
       dlogits[rows.start(row) + c * rows.inner] =

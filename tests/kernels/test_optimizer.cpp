@@ -41,8 +41,11 @@ void reference_sgd(Values& x, const SgdOptions& o, bool first) {
 void reference_adam(Values& x, const AdamOptions& o, double step) {
   for (size_t i = 0; i < x[0].size(); ++i) {
     double& p = x[0][i];
-    const double g = o.maximize ? -x[1][i] : x[1][i];
-    p *= 1 - o.lr * o.weight_decay;
+    double g = o.maximize ? -x[1][i] : x[1][i];
+    if (o.decoupled)
+      p *= 1 - o.lr * o.weight_decay;
+    else
+      g += o.weight_decay * p;
     x[2][i] += (1 - o.beta1) * (g - x[2][i]);
     x[3][i] = o.beta2 * x[3][i] + (1 - o.beta2) * g * g;
     double square = x[3][i];
@@ -72,7 +75,7 @@ const std::vector<AdamOptions> adam_options{
     {},
     {.lr = 0.01, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6, .weight_decay = 0.1},
     {.lr = 0.01, .amsgrad = true},
-    {.lr = 0.01, .weight_decay = 0, .maximize = true}};
+    {.lr = 0.01, .weight_decay = 0.1, .maximize = true, .decoupled = false}};
 
 const std::vector<Shape> shapes{{}, {0}, {1}, {7}, {513}, {16385}, {3, 1, 5}, {2, 3, 4, 5}};
 
@@ -123,6 +126,40 @@ TEST_CASE("an AdamW step follows the formula for every option, dtype and shape")
       for (const Shape& shape : shapes) {
         CHECK(after_adam_step(options, random_entry(shape, dtype, dtype)) < 2 * tolerance(dtype));
       }
+    }
+  }
+}
+
+TEST_CASE("steps of RMSprop, Adagrad and Lion follow their formulas for every dtype and shape") {
+  const kernels::RmspropOptions r{.lr = 0.1, .alpha = 0.8, .eps = 1e-3, .weight_decay = 0.1, .momentum = 0.9};
+  const kernels::AdagradOptions a{
+      .lr = 0.1, .lr_decay = 0.5, .weight_decay = 0.1, .eps = 1e-3, .maximize = true};
+  const kernels::LionOptions l{.lr = 0.1, .beta1 = 0.75, .weight_decay = 0.1};
+  for (const DType dtype : {float32, float64, float16, bfloat16}) {
+    for (const Shape& shape : shapes) {
+      const auto fresh = [&] { return random_entry(shape, dtype, dtype); };
+      const AdamEntry e = fresh(), f = fresh(), h = fresh();
+      Values x = values_of(e.parameter, e.gradient, e.square, e.mean, {}), y = x, z = x;
+      for (size_t i = 0; i < x[0].size(); ++i) {
+        const double g = x[1][i] + 0.1 * x[0][i], u = 0.75 * x[3][i] + 0.25 * x[1][i];
+        x[2][i] = 0.8 * x[2][i] + 0.2 * g * g;
+        x[3][i] = 0.9 * x[3][i] + g / (std::sqrt(x[2][i]) + 1e-3);
+        x[0][i] -= 0.1 * x[3][i];
+        const double d = 0.1 * y[0][i] - y[1][i];
+        y[2][i] += d * d;
+        y[0][i] -= 0.1 / 2 * d / (std::sqrt(y[2][i]) + 1e-3);
+        z[0][i] = z[0][i] * (1 - 0.1 * 0.1) - 0.1 * ((u > 0) - (u < 0));
+        z[3][i] = 0.99 * z[3][i] + 0.01 * z[1][i];
+      }
+      const kernels::RmspropEntry one{e.parameter, e.gradient, e.square, {}, e.mean};
+      kernels::rmsprop_step({&one, 1}, r);
+      CHECK(std::max(difference(e.parameter, x[0]), difference(e.mean, x[3])) < 4 * tolerance(dtype));
+      const kernels::AdagradEntry two{f.parameter, f.gradient, f.square, 3};
+      kernels::adagrad_step({&two, 1}, a);
+      CHECK(std::max(difference(f.parameter, y[0]), difference(f.square, y[2])) < 4 * tolerance(dtype));
+      const kernels::LionEntry three{h.parameter, h.gradient, h.mean};
+      kernels::lion_step({&three, 1}, l);
+      CHECK(std::max(difference(h.parameter, z[0]), difference(h.mean, z[3])) < 4 * tolerance(dtype));
     }
   }
 }

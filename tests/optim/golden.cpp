@@ -119,7 +119,7 @@ std::string number(size_t i) { return std::to_string(i); }
 std::string case_problem(const Safetensors& file, const std::string& name, const std::string& dtype) {
   const Parameters content(file.metadata.at(name));
   const Trajectory trajectory{file.tensors, name + "/" + dtype + "/", content.numbers("lrs"),
-                              dtype == "float32" ? 1e-6 : 1e-12};
+                              dtype == "float32" ? 4e-6 : 1e-12};
   Tensors parameters;
   std::vector<Group> groups;
   for (size_t g = 0; g < static_cast<size_t>(content.number("groups")); ++g) {
