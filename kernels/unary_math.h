@@ -135,20 +135,6 @@ struct Exp {
   }
 };
 
-// e^(x - shift).
-struct ShiftedExp {
-  double shift;
-  static constexpr const char* name = "exp";
-  template <class T>
-  TERN_HOST_DEVICE T value(T x) const {
-    return math::exp(x - static_cast<T>(shift));
-  }
-  template <class T>
-  TERN_HOST_DEVICE T gradient_at_output(T y, T dy) const {
-    return dy * y;
-  }
-};
-
 struct Expm1 {
   static constexpr const char* name = "expm1";
   template <class T>
@@ -277,9 +263,9 @@ struct Clamp {
 };
 
 /// All of them; kernels are made from this list.
-using UnaryMath = std::variant<Neg, Exp, ShiftedExp, Log, Sqrt, Tanh, Relu, Abs, Sign, Square, Rsqrt,
-                               Reciprocal, Power, Sin, Cos, Log1p, Expm1, Erf, Round, Floor, Ceil, Clamp,
-                               Sigmoid, LeakyRelu, Elu, Gelu, GeluTanh, Silu, Softplus>;
+using UnaryMath = std::variant<Neg, Exp, Log, Sqrt, Tanh, Relu, Abs, Sign, Square, Rsqrt, Reciprocal, Power,
+                               Sin, Cos, Log1p, Expm1, Erf, Round, Floor, Ceil, Clamp, Sigmoid, LeakyRelu,
+                               Elu, Gelu, GeluTanh, Silu, Softplus>;
 
 template <class Math>
 concept GradientFromOutput = requires(Math math, float y) {
