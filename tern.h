@@ -25,6 +25,7 @@
 #include <tern/nn/init.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
+#include <tern/nn/normalization.h>
 #include <tern/nn/sequential.h>
 #include <tern/optim/adamw.h>
 #include <tern/optim/sgd.h>

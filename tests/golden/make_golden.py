@@ -29,6 +29,7 @@ from pathlib import Path
 
 import torch
 
+from golden_normalization import normalization_golden
 from golden_ops import ops_golden
 from safetensors_writer import write_safetensors
 
@@ -106,7 +107,11 @@ def cifar_cnn_golden() -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     return tensors, metadata
 
 
-FAMILIES = {"cifar_cnn": cifar_cnn_golden, "ops": ops_golden}
+FAMILIES = {
+    "cifar_cnn": cifar_cnn_golden,
+    "normalization": normalization_golden,
+    "ops": ops_golden,
+}
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 #include <tern/nn/conv.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
+#include <tern/nn/normalization.h>
 #include <tern/nn/sequential.h>
 
 #include <doctest/doctest.h>
@@ -53,6 +54,13 @@ TEST_CASE("layers print their arguments") {
   CHECK(print(nn::Flatten()) == "Flatten(start_dim=1, end_dim=-1)");
   CHECK(print(nn::MaxPool2d(2, {.padding = 1})) ==
         "MaxPool2d(kernel_size=(2, 2), stride=(2, 2), padding=(1, 1), dilation=(1, 1), ceil_mode=false)");
+  CHECK(print(nn::BatchNorm2d(3)) ==
+        "BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=true, bias=true, track_running_stats=true)");
+  CHECK(print(nn::BatchNorm1d(3, {.momentum = std::nullopt, .affine = false})) ==
+        "BatchNorm1d(3, eps=1e-05, momentum=none, affine=false, bias=false, track_running_stats=true)");
+  CHECK(print(nn::LayerNorm({2, 3})) == "LayerNorm((2, 3), eps=1e-05, elementwise_affine=true, bias=true)");
+  CHECK(print(nn::GroupNorm(2, 4)) == "GroupNorm(2, 4, eps=1e-05, affine=true, bias=true)");
+  CHECK(print(nn::RMSNorm(3)) == "RMSNorm((3,), eps=none, elementwise_affine=true)");
   CHECK(print(nn::Dropout(0.25)) == "Dropout(p=0.25)");
   CHECK(print(nn::CrossEntropyLoss()) == "CrossEntropyLoss()");
 }
