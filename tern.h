@@ -38,6 +38,7 @@
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
 #include <tern/nn/losses.h>
+#include <tern/nn/normalization.h>
 #include <tern/nn/recurrent.h>
 #include <tern/nn/sequential.h>
 #include <tern/optim/adagrad.h>

@@ -4,6 +4,7 @@
 
 #include <tern/core/random.h>
 #include <tern/core/tensor.h>
+#include <tern/kernels/batch_norm.h>
 #include <tern/kernels/conv.h>
 #include <tern/kernels/pool.h>
 #include <tern/kernels/resize.h>
@@ -11,6 +12,8 @@
 #include <optional>
 #include <string_view>
 #include <vector>
+
+#include <optional>
 
 namespace tern {
 
@@ -52,6 +55,42 @@ Tensor conv2d_relu_max_pool2d(const Tensor& x, const Tensor& weight, const Tenso
 /// Largest element of each window of x [N, C, H, W] (or [C, H, W]). Of equals the first gets the gradient;
 /// NaN counts as largest.
 Tensor max_pool2d(const Tensor& x, Size2 kernel_size, const MaxPool2dOptions& options = {});
+
+// Normalisation. Statistics are numerically stable whatever the mean; half types compute in float32. `weight`
+// and `bias` have x's dtype (or float32 beside half types), or are undefined: 1 and 0. A channels-last x
+// gives a channels-last result.
+
+struct BatchNormOptions {
+  bool training = false;
+  double momentum = 0.1;  ///< the share of the newest batch in the running statistics
+  double eps = 1e-5;
+  /// Adds per-channel float64 sums in place over all who share a batch (twice in forward, once in backward,
+  /// the same for all): what makes statistics of several devices one. By default this batch stands alone.
+  kernels::AddSums add_sums = {};
+};
+/// y = (x - mean) / sqrt(var + eps) weight + bias per channel of x [N, C] or [N, C, …] (Ioffe & Szegedy,
+/// arXiv:1502.03167), all parameters [C]. In training by the batch's mean and biased variance, which
+/// running_mean and running_var (unless undefined) then move towards, the variance without bias: running = (1
+/// - momentum) running + momentum batch. Otherwise by the running statistics. Throws Error for training with
+/// one value per channel, and leaves the running statistics as they were.
+Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+                  const Tensor& weight = {}, const Tensor& bias = {}, const BatchNormOptions& options = {});
+
+/// y = (x - mean) / sqrt(var + eps) weight + bias over the last dimensions of x, of shape `normalized_shape`
+/// (arXiv:1607.06450); weight and bias have that shape. The result is contiguous.
+Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight = {},
+                  const Tensor& bias = {}, double eps = 1e-5);
+
+/// y = x / sqrt(mean of x^2 + eps) weight, like layer_norm() (arXiv:1910.07467). By default eps is what the
+/// computation's dtype can tell from 1: 2^-23, for float64 2^-52.
+Tensor rms_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight = {},
+                std::optional<double> eps = {});
+
+/// y = (x - mean) / sqrt(var + eps) weight + bias with the mean and variance of each sample's `num_groups`
+/// groups of neighbouring channels; x [N, C] or [N, C, …], weight and bias [C] (arXiv:1803.08494). Throws
+/// Error unless groups divide the channels, and for a single value per group in all.
+Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight = {}, const Tensor& bias = {},
+                  double eps = 1e-5);
 
 // Activations; all need a floating-point x. relu, sigmoid and tanh are in operators.h.
 

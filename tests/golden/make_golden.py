@@ -32,6 +32,7 @@ import torch
 from golden_attention import attention_golden
 from golden_indexing import indexing_golden
 from golden_losses import losses_golden
+from golden_normalization import normalization_golden
 from golden_ops import ops_golden
 from golden_recurrent import recurrent_golden
 from golden_shape import shape_golden
@@ -116,6 +117,7 @@ FAMILIES = {
     "cifar_cnn": cifar_cnn_golden,
     "indexing": indexing_golden,
     "losses": losses_golden,
+    "normalization": normalization_golden,
     "ops": ops_golden,
     "recurrent": recurrent_golden,
     "shape": shape_golden,

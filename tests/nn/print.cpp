@@ -4,6 +4,7 @@
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
 #include <tern/nn/losses.h>
+#include <tern/nn/normalization.h>
 #include <tern/nn/sequential.h>
 
 #include <doctest/doctest.h>
@@ -62,6 +63,13 @@ TEST_CASE("layers print their arguments") {
   CHECK(print(nn::MultiheadAttention(4, 2)) ==
         "MultiheadAttention(embed_dim=4, num_heads=2, dropout=0, batch_first=false\n"
         "  (out_proj): Linear(in_features=4, out_features=4, bias=true)\n)");
+  CHECK(print(nn::BatchNorm2d(3)) ==
+        "BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=true, bias=true, track_running_stats=true)");
+  CHECK(print(nn::BatchNorm1d(3, {.momentum = std::nullopt, .affine = false})) ==
+        "BatchNorm1d(3, eps=1e-05, momentum=none, affine=false, bias=false, track_running_stats=true)");
+  CHECK(print(nn::LayerNorm({2, 3})) == "LayerNorm((2, 3), eps=1e-05, elementwise_affine=true, bias=true)");
+  CHECK(print(nn::GroupNorm(2, 4)) == "GroupNorm(2, 4, eps=1e-05, affine=true, bias=true)");
+  CHECK(print(nn::RMSNorm(3)) == "RMSNorm((3,), eps=none, elementwise_affine=true)");
   CHECK(print(nn::Dropout(0.25)) == "Dropout(p=0.25)");
   CHECK(print(nn::LeakyReLU()) == "LeakyReLU(negative_slope=0.01)");
   CHECK(print(nn::ELU()) == "ELU(alpha=1)");
