@@ -38,6 +38,9 @@
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
 #include <tern/nn/losses.h>
+#include <tern/nn/models/cifar_cnn.h>
+#include <tern/nn/models/resnet.h>
+#include <tern/nn/module_list.h>
 #include <tern/nn/normalization.h>
 #include <tern/nn/recurrent.h>
 #include <tern/nn/sequential.h>

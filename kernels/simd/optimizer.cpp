@@ -97,7 +97,7 @@ void adam_run(const AdamStep& step, T* p, const T* g, T* mean, T* square, T* max
     T most = s;
     if constexpr (with_max) {
       const T largest = max_square[i];
-      most = (s > largest) | (s != s) ? s : largest;
+      most = ((s > largest) | (s != s)) ? s : largest;
     }
     p[i] = fused(shrink, parameter, rate * m / (root(most) / correction + eps));
     mean[i] = m;

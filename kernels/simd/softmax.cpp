@@ -10,7 +10,7 @@ constexpr int64_t lanes = 32, block = 64;
 // NaN replaces a number, and nothing replaces NaN.
 template <class T>
 [[gnu::always_inline]] inline T larger(T most, T x) {
-  return (x > most) | (x != x) ? x : most;
+  return ((x > most) | (x != x)) ? x : most;
 }
 
 template <class T>

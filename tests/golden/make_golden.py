@@ -35,6 +35,7 @@ from golden_losses import losses_golden
 from golden_normalization import normalization_golden
 from golden_ops import ops_golden
 from golden_recurrent import recurrent_golden
+from golden_resnet import resnet_golden
 from golden_shape import shape_golden
 from safetensors_writer import write_safetensors
 
@@ -120,6 +121,7 @@ FAMILIES = {
     "normalization": normalization_golden,
     "ops": ops_golden,
     "recurrent": recurrent_golden,
+    "resnet": lambda: resnet_golden(mix, synthetic_batch),
     "shape": shape_golden,
 }
 

@@ -1,7 +1,7 @@
 // The tutorial's training from PyTorch's initial weights and in its order of batches gives PyTorch's losses.
 #include <tern/tern.h>
 #include <tern/tests/support/golden.h>
-#include <tern/tests/support/tutorial.h>
+#include <tern/tests/support/synthetic.h>
 
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@ double sum_of(const Tensor& x) { return sum(to(x, float64)).item<double>(); }
 
 // The model as PyTorch made it, in `dtype`.
 nn::Sequential golden_model(const TensorMap& golden, DType dtype) {
-  nn::Sequential model = tutorial_cnn();
+  nn::Sequential model = nn::models::cifar_cnn();
   TensorMap state;
   for (const auto& [name, value] : golden) {
     if (name.find('/') == std::string::npos) state[name] = value;

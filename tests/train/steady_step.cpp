@@ -2,7 +2,7 @@
 // needs is kept for the next. A program of its own, since it replaces malloc.
 #include <tern/tern.h>
 #include <tern/tests/support/heap_count.h>
-#include <tern/tests/support/tutorial.h>
+#include <tern/tests/support/synthetic.h>
 
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@ struct Asked {
 // What `steps` training steps ask for after three that warm up.
 Asked ask(int threads, int steps) {
   set_num_threads(threads);
-  nn::Sequential model = tutorial_cnn();
+  nn::Sequential model = nn::models::cifar_cnn();
   nn::CrossEntropyLoss loss_function;
   optim::SGD optimizer(model.parameters(), {.lr = 0.01, .momentum = 0.9});
   const Batch batch = synthetic_batch(0);

@@ -1,4 +1,4 @@
-#include <tern/tests/support/tutorial.h>
+#include <tern/tests/support/synthetic.h>
 
 #include <tern/tern.h>
 
@@ -6,14 +6,6 @@ namespace tern::tests {
 namespace {
 
 constexpr uint32_t batch_size = 128;
-
-uint32_t mix(uint32_t h) {
-  h ^= h >> 16;
-  h *= 0x7feb352d;
-  h ^= h >> 15;
-  h *= 0x846ca68b;
-  return h ^ (h >> 16);
-}
 
 float pixel(uint32_t n, uint32_t label, uint32_t channel, uint32_t row, uint32_t column) {
   const uint32_t noise = mix(((3 * n + channel) * 32 + row) * 32 + column) & 127;
@@ -24,10 +16,12 @@ float pixel(uint32_t n, uint32_t label, uint32_t channel, uint32_t row, uint32_t
 
 }  // namespace
 
-nn::Sequential tutorial_cnn() {
-  return nn::Sequential(nn::Conv2d(3, 32, 3, {.padding = 1}), nn::ReLU(),
-                        nn::Conv2d(32, 64, 3, {.padding = 1}), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
-                        nn::Linear(64 * 16 * 16, 10));
+uint32_t mix(uint32_t h) {
+  h ^= h >> 16;
+  h *= 0x7feb352d;
+  h ^= h >> 15;
+  h *= 0x846ca68b;
+  return h ^ (h >> 16);
 }
 
 Batch synthetic_batch(uint32_t number) {
