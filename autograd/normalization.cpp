@@ -1,3 +1,4 @@
+#include <tern/autograd/checkpoint.h>
 #include <tern/autograd/functional.h>
 #include <tern/autograd/record.h>
 #include <tern/kernels/copy.h>
@@ -51,7 +52,9 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   double count = 0;
   if (options.training) {
     const kernels::BatchMoments moments = kernels::batch_moments(x, options.add_sums);
-    if (running_mean.defined()) kernels::update_running(running_mean, running_var, moments, options.momentum);
+    // A checkpoint's second run sees the batch that the first has counted already.
+    if (running_mean.defined() && !is_recomputing())
+      kernels::update_running(running_mean, running_var, moments, options.momentum);
     mean = moments.mean, rstd = kernels::inverse_deviation(moments.var, options.eps), count = moments.count;
   } else {
     mean = kernels::clone(kernels::wide_parameter(running_mean, 0, 0));

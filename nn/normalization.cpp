@@ -1,5 +1,6 @@
 #include <tern/nn/normalization.h>
 
+#include <tern/autograd/checkpoint.h>
 #include <tern/autograd/functional.h>
 #include <tern/kernels/creation.h>
 #include <tern/kernels/fill.h>
@@ -41,7 +42,7 @@ Tensor BatchNorm<spatial_dims>::forward(const Tensor& x) {
         "d: input must be ", spatial_dims == 1 ? "[N, C] or [N, C, L]" : "[N, C, H, W]", ", got ", x.shape());
   check(x.size(1) == num_features_, "BatchNorm", spatial_dims, "d: needs ", num_features_,
         " channels, got input ", x.shape());
-  const bool tracks = running_mean.defined(), counts = tracks && this->is_training();
+  const bool tracks = running_mean.defined(), counts = tracks && this->is_training() && !is_recomputing();
   const int64_t batches = counts ? num_batches_tracked.item<int64_t>() + 1 : 0;
   const double average = counts ? 1 / static_cast<double>(batches) : 0;
   Tensor y = batch_norm(x, running_mean, running_var, weight, bias,

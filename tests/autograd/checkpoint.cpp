@@ -10,6 +10,7 @@
 #include <tern/kernels/creation.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
+#include <tern/nn/normalization.h>
 #include <tern/nn/sequential.h>
 #include <tern/tests/support/layouts.h>
 
@@ -131,4 +132,17 @@ TEST_CASE("a checkpoint's function knows its second run, and errors of both runs
   const Tensor changed = x * 1.0, z = checkpoint([](const Tensor&t) { return t * t; }, changed);
   add_(changed, 1);
   CHECK(fails_with("checkpoint: ", [&] { backward(sum(z)); }));
+}
+
+TEST_CASE("batch norm inside a checkpoint counts each batch once") {
+  nn::BatchNorm1d plain(3), kept(3);
+  const Tensor x = scattered({8, 3}, -1, 1, float32).requires_grad_();
+  for (int step = 0; step < 3; ++step) {
+    backward(sum(plain(x) * x));
+    backward(sum(checkpoint([&](const Tensor& t) { return kept(t); }, x) * x));
+  }
+  CHECK(kept.num_batches_tracked.item<int64_t>() == 3);
+  CHECK(bits_equal(plain.running_mean, kept.running_mean));
+  CHECK(bits_equal(plain.running_var, kept.running_var));
+  CHECK(bits_equal(plain.weight.grad(), kept.weight.grad()));
 }
