@@ -4,6 +4,7 @@
 #include <tern/kernels/simd/copy.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tern::kernels {
 namespace {
@@ -24,24 +25,34 @@ To convert(From value) {
     return static_cast<To>(value);
 }
 
-// Integers of floats: where all of a block fit, which is what the first loop asks, the second needs no
-// selection and vectorises.
-template <class To>
-void convert_floats(const float* from, To* to, int64_t count) {
+// Whether all lie inside To's range, its least number left out. By their bits: the numbers from 0 to below a
+// power of two are those whose bits are below its own, so that a difference has the sign bit. Every
+// processor has these operations on vectors.
+template <class To, class From>
+bool all_fit(const From* x, int64_t count) {
+  using Bits = std::conditional_t<sizeof(From) == 8, uint64_t, uint32_t>;
+  constexpr Bits sign = ~(~Bits{0} >> 1), end = std::bit_cast<Bits>(range_end<To, From>);
+  constexpr Bits magnitude = std::is_signed_v<To> ? ~sign : ~Bits{0};
+  Bits all = sign;
+  for (int64_t i = 0; i < count; ++i) {
+    const Bits bits = std::bit_cast<Bits>(x[i]) & magnitude;
+    all &= (bits - end) & ~bits;
+  }
+  return all != 0;
+}
+
+// Floating-point numbers to integers. Where all of a block fit, the loop needs no selection and vectorises.
+template <class To, class From>
+void convert_blocks(const From* from, To* to, int64_t count) {
   constexpr int64_t block = 1024;
   for (int64_t begin = 0; begin < count; begin += block) {
-    const float* x = from + begin;
+    const From* x = from + begin;
     To* y = to + begin;
     const int64_t part = std::min(block, count - begin);
-    int32_t outside = 0;
-    for (int64_t i = 0; i < part; ++i) {
-      outside |= static_cast<int32_t>(!(x[i] >= range_begin<To, float>)) |
-                 static_cast<int32_t>(!(x[i] < range_end<To, float>));
-    }
-    if (outside)
-      for (int64_t i = 0; i < part; ++i) y[i] = saturate<To>(x[i]);
-    else
+    if (all_fit<To>(x, part))
       for (int64_t i = 0; i < part; ++i) y[i] = static_cast<To>(x[i]);
+    else
+      for (int64_t i = 0; i < part; ++i) y[i] = saturate<To>(x[i]);
   }
 }
 
@@ -53,8 +64,8 @@ void convert_strided(const void* src, int64_t src_stride, void* dst, int64_t dst
     if (const auto dense = simd::copy_kernels().convert(dtype_of<From>(), dtype_of<To>())) {
       return dense(src, dst, count);
     }
-    if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
-      return convert_floats(from, to, count);
+    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+      return convert_blocks(from, to, count);
     }
   }
   for (int64_t i = 0; i < count; ++i) to[i * dst_stride] = convert<To>(from[i * src_stride]);

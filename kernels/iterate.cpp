@@ -50,10 +50,10 @@ void coalesce(IteratePlan& plan) {
 IteratePlan make_plan(const Shape& shape, std::initializer_list<const Layout*> operands) {
   IteratePlan plan;
   plan.operands = static_cast<int>(operands.size());
-  plan.numel = 1;
-  for (int i = shape.dim() - 1; i >= 0; --i) {
-    plan.numel *= shape[i];
-    if (shape[i] <= 1) continue;
+  plan.numel = shape.numel();
+  // Of nothing, sizes may multiply to more than 64 bits: no dimension is needed.
+  for (int i = plan.numel > 0 ? shape.dim() - 1 : -1; i >= 0; --i) {
+    if (shape[i] == 1) continue;
     int64_t strides[max_operands];
     for (int k = 0; k < plan.operands; ++k) {
       const Layout& layout = *operands.begin()[k];

@@ -180,6 +180,24 @@ TEST_CASE("floating-point numbers become integers toward zero, at the ends of th
   CHECK(make<float>({1}, {NAN}).item<bool>());
 }
 
+TEST_CASE("one number out of range among thousands changes no other") {
+  for (const DType from : {float32, float64, float16}) {
+    for (const DType to : {uint8, int32, int64}) {
+      for (const int64_t place : {int64_t{-1}, int64_t{0}, int64_t{1023}, int64_t{1024}, int64_t{2999}}) {
+        const Tensor x =
+            kernels::to(generate<float>({3000}, [](int64_t i) { return float(i % 200) + 0.5F; }), from);
+        std::vector<double> want = values(x);
+        for (double& value : want) value = std::floor(value);
+        if (place >= 0) {
+          kernels::fill(x.with_layout(x.layout().select(0, place)), INFINITY);
+          want[static_cast<size_t>(place)] = to == uint8 ? 255 : to == int32 ? 0x1p31 - 1 : 0x1p63;
+        }
+        CHECK(values(kernels::to(x, to)) == want);
+      }
+    }
+  }
+}
+
 TEST_CASE("integers become narrower ones by their low bits") {
   CHECK(values(kernels::to(make<int64_t>({3}, {300, -1, int64_t{1} << 40}), uint8)) ==
         std::vector<double>{44, 255, 0});
