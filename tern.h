@@ -44,6 +44,7 @@
 #include <tern/nn/normalization.h>
 #include <tern/nn/recurrent.h>
 #include <tern/nn/sequential.h>
+#include <tern/nn/transformer.h>
 #include <tern/optim/adagrad.h>
 #include <tern/optim/adam.h>
 #include <tern/optim/adamw.h>

@@ -101,8 +101,34 @@ def multihead(golden: Golden) -> None:
         )
 
 
+def encoder(golden: Golden) -> None:
+    padding = torch.tensor([[False, False, True], [False, False, False]])
+    cases = {
+        "plain": {},
+        "norm_first": {"norm_first": True},
+        "gelu": {"activation": "gelu"},
+        "batch_first": {"batch_first": True},
+        "no_bias": {"bias": False},
+        "padding": {"masked": True},
+    }
+    for case, options in cases.items():
+        masked = options.get("masked", False)
+        given = {name: value for name, value in options.items() if name != "masked"}
+        layer = nn.TransformerEncoderLayer(6, 2, 7, dropout=0.0, **given)
+        parameters, names = with_state(layer, "encoder"), list(layer.state_dict())
+        x = randn("encoder x", *((2, 3, 6) if options.get("batch_first") else (3, 2, 6)))
+
+        def run(x: Tensor, *state: Tensor) -> Tensor:
+            mask = {"src_key_padding_mask": padding} if masked else {}
+            return torch.func.functional_call(layer, dict(zip(names, state)), (x,), mask)
+
+        golden.case(
+            f"encoder/{case}", run, [x, *parameters], **given, padding=padding.tolist() if masked else None
+        )
+
+
 def attention_golden() -> tuple[dict[str, Tensor], dict[str, str]]:
     golden = Golden()
-    for part in (attention, multihead):
+    for part in (attention, multihead, encoder):
         part(golden)
     return finished(golden)

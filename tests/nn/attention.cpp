@@ -7,6 +7,7 @@
 #include <tern/kernels/creation.h>
 #include <tern/nn/attention.h>
 #include <tern/nn/check_layer.h>
+#include <tern/nn/transformer.h>
 #include <tern/tests/support/layouts.h>
 
 #include <doctest/doctest.h>
@@ -114,4 +115,24 @@ TEST_CASE("MultiheadAttention refuses what does not fit") {
   CHECK(fails_with("attn_mask must be [L, S] = [3, 4] or [N * num_heads, L, S] = [4, 3, 4], got [4, 4]", [&] {
     layer(query, key, value, {.attn_mask = empty({4, 4}, boolean)});
   }));
+}
+
+TEST_CASE("TransformerEncoderLayer is a sound layer, with dropout in its places") {
+  nn::check_layer(nn::TransformerEncoderLayer(6, 2, {.dim_feedforward = 5}), query);
+  nn::check_layer(nn::TransformerEncoderLayer(6, 3,
+                                              {.dim_feedforward = 5,
+                                               .dropout = 0,
+                                               .activation = nn::TransformerActivation::gelu,
+                                               .batch_first = true,
+                                               .norm_first = true,
+                                               .bias = false}),
+                  query);
+  nn::TransformerEncoderLayer layer(6, 2, {.dropout = 1});
+  layer.eval();
+  const Tensor x = query;
+  CHECK_FALSE(equal(layer(x), layer.norm2(layer.norm1(x))));
+  layer.train();
+  CHECK(equal(layer(x), layer.norm2(layer.norm1(x))));  // both branches dropped
+  CHECK(fails_with("Dropout: p must be from 0 to 1",
+                   [] { nn::TransformerEncoderLayer(6, 2, {.dropout = 2}); }));
 }

@@ -1,6 +1,8 @@
 // Attention and the layers made of it against PyTorch's values (tests/golden/golden_attention.py).
 #include <tern/autograd/functional.h>
+#include <tern/kernels/creation.h>
 #include <tern/nn/attention.h>
+#include <tern/nn/transformer.h>
 #include <tern/tests/support/golden.h>
 
 #include <doctest/doctest.h>
@@ -35,9 +37,24 @@ Tensors golden_multihead(const Tensors& x, const Parameters& p) {
   return {layer(x[0], x[self ? 0 : 1], x[self ? 0 : 2], masks)};
 }
 
+Tensors golden_encoder(const Tensors& x, const Parameters& p) {
+  nn::TransformerEncoderLayerOptions options{.dim_feedforward = 7, .dropout = 0};
+  if (p.has("activation")) options.activation = nn::TransformerActivation::gelu;
+  if (p.has("batch_first")) options.batch_first = p.flag("batch_first");
+  if (p.has("norm_first")) options.norm_first = p.flag("norm_first");
+  if (p.has("bias")) options.bias = p.flag("bias");
+  nn::TransformerEncoderLayer layer(6, 2, options);
+  size_t next = 1;
+  layer.each_tensor([&](const std::string&, Tensor& parameter) { parameter = x.at(next++); });
+  nn::AttentionMasks masks;
+  if (p.has("padding")) masks.key_padding_mask = tensor({{false, false, true}, {false, false, false}});
+  return {layer(x[0], masks)};
+}
+
 }  // namespace
 
 TEST_CASE("attention agrees with PyTorch, value and gradients") {
-  CHECK(golden_problems("attention.safetensors",
-                        {{"attention", golden_attention}, {"multihead", golden_multihead}}) == "");
+  CHECK(golden_problems("attention.safetensors", {{"attention", golden_attention},
+                                                  {"multihead", golden_multihead},
+                                                  {"encoder", golden_encoder}}) == "");
 }
