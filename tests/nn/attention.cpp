@@ -133,6 +133,5 @@ TEST_CASE("TransformerEncoderLayer is a sound layer, with dropout in its places"
   CHECK_FALSE(equal(layer(x), layer.norm2(layer.norm1(x))));
   layer.train();
   CHECK(equal(layer(x), layer.norm2(layer.norm1(x))));  // both branches dropped
-  CHECK(fails_with("dropout must be from 0 to 1",
-                   [] { nn::TransformerEncoderLayer(6, 2, {.dropout = 2}); }));
+  CHECK(fails_with("dropout must be from 0 to 1", [] { nn::TransformerEncoderLayer(6, 2, {.dropout = 2}); }));
 }
