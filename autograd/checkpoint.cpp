@@ -71,6 +71,7 @@ Gradients Segment::backward(const Tensor& dy, Wants wants) const {
         " of shape ", y.shape(), " in its second run and ", dy.dtype(), " of shape ", dy.shape(),
         " in its first");
   std::vector<Edge> targets;
+  targets.reserve(leaves.size() + outside.size());
   for (const Tensor& leaf : leaves) targets.push_back(edge_to(leaf));
   targets.insert(targets.end(), outside.begin(), outside.end());
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -107,6 +108,7 @@ Tensor checkpoint(CheckpointFunction function, const std::vector<Tensor>& inputs
   check(y.defined(), "checkpoint: the function returned an undefined tensor");
   if (!y.requires_grad()) return y;
   std::vector<Edge> own;
+  own.reserve(leaves.size());
   for (const Tensor& leaf : leaves) own.push_back(edge_to(leaf));
   {
     Walk walk(y, "checkpoint", first);

@@ -13,6 +13,7 @@ namespace {
 // States of all layers and directions, one after the other: [L, N, H].
 Tensor stacked(const std::vector<Tensor>& states) {
   std::vector<Tensor> rows;
+  rows.reserve(states.size());
   for (const Tensor& state : states) rows.push_back(unsqueeze(state, 0));
   return cat(rows, 0);
 }

@@ -17,7 +17,7 @@ using namespace tern::tests;
 
 namespace {
 
-constexpr double not_a_number = NAN, infinite = INFINITY;
+constexpr double infinite = INFINITY;
 constexpr int64_t huge = int64_t{1} << 62, largest = std::numeric_limits<int64_t>::max();
 
 Tensor image(const std::vector<double>& values, int64_t rows, int64_t columns, DType dtype = float32) {

@@ -22,7 +22,8 @@ TEST_CASE("an Eigen map shares the memory of matrices, transposed ones, slices a
 }
 
 TEST_CASE("a matrix expression of Eigen becomes a tensor") {
-  const auto m = eigen_map<double>(counted<double>({2, 3}));
+  const Tensor x = counted<double>({2, 3});
+  const auto m = eigen_map<double>(x);
   const Tensor y = from_eigen(m * m.transpose());
   CHECK(y.shape() == Shape{2, 2});
   CHECK(y.data<double>()[1] == 14);
