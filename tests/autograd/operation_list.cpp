@@ -26,10 +26,10 @@ Entry two(const char* name, const char* pytorch, Function function) {
 using T = const Tensor&;
 
 std::vector<Entry> arithmetic() {
-  return {two("add", "add, +", [](T a, T b) { a + b; }),
-          two("sub", "sub, -", [](T a, T b) { a - b; }),
+  return {two("add", "add, +", [](T a, T b) { add(a, b); }),
+          two("sub", "sub, -", [](T a, T b) { sub(a, b); }),
           two("mul", "mul, *", [](T a, T b) { a* b; }),
-          two("div", "div, /", [](T a, T b) { a / b; }),
+          two("div", "div, /", [](T a, T b) { div(a, b); }),
           two("add_", "add_, +=", [](T a, T b) { add_(a, b); }),
           two("sub_", "sub_, -=", [](T a, T b) { sub_(a, b); }),
           two("mul_", "mul_, *=", [](T a, T b) { mul_(a, b); }),
@@ -46,12 +46,12 @@ std::vector<Entry> arithmetic() {
 }
 
 std::vector<Entry> comparisons() {
-  return {two("eq", "eq, ==", [](T a, T b) { a == b; }),
-          two("ne", "ne, !=", [](T a, T b) { a != b; }),
-          two("lt", "lt, <", [](T a, T b) { a < b; }),
-          two("le", "le, <=", [](T a, T b) { a <= b; }),
-          two("gt", "gt, >", [](T a, T b) { a > b; }),
-          two("ge", "ge, >=", [](T a, T b) { a >= b; }),
+  return {two("eq", "eq, ==", [](T a, T b) { eq(a, b); }),
+          two("ne", "ne, !=", [](T a, T b) { ne(a, b); }),
+          two("lt", "lt, <", [](T a, T b) { lt(a, b); }),
+          two("le", "le, <=", [](T a, T b) { le(a, b); }),
+          two("gt", "gt, >", [](T a, T b) { gt(a, b); }),
+          two("ge", "ge, >=", [](T a, T b) { ge(a, b); }),
           two("logical_and", "logical_and", [](T a, T b) { logical_and(a, b); }),
           two("logical_or", "logical_or", [](T a, T b) { logical_or(a, b); }),
           two("logical_xor", "logical_xor", [](T a, T b) { logical_xor(a, b); }),
