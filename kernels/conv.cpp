@@ -5,28 +5,13 @@
 #include <tern/kernels/pointwise.h>
 #include <tern/kernels/reduce.h>
 
-#include <ostream>
+#include <algorithm>
 
-namespace tern {
-
-std::ostream& operator<<(std::ostream& out, const Size2& size) {
-  return out << '(' << size.h << ", " << size.w << ')';
-}
-
-namespace kernels {
+namespace tern::kernels {
 namespace {
 
-int64_t output_size(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
-  const int64_t reach = size + 2 * padding - dilation * (kernel - 1) - 1;
-  return reach < 0 ? 0 : reach / stride + 1;
-}
-
-void check_options(const Conv2dOptions& o) {
-  check(o.stride.h >= 1 && o.stride.w >= 1, "conv2d: stride must be at least 1, got ", o.stride);
-  check(o.padding.h >= 0 && o.padding.w >= 0, "conv2d: padding must not be negative, got ", o.padding);
-  check(o.dilation.h >= 1 && o.dilation.w >= 1, "conv2d: dilation must be at least 1, got ", o.dilation);
-  check(o.groups >= 1, "conv2d: groups must be at least 1, got ", o.groups);
-}
+// The direct kernels copy all columns of a window row into a strip: not between far places.
+constexpr int64_t direct_reach = 1024;
 
 ConvSizes sizes_of(const Shape& x, const Shape& weight, const Conv2dOptions& options) {
   const Shape y = conv2d_shape(x, weight, options);
@@ -34,7 +19,8 @@ ConvSizes sizes_of(const Shape& x, const Shape& weight, const Conv2dOptions& opt
 }
 
 bool is_direct(DType dtype, const Conv2dOptions& o) {
-  return dtype == float32 && o.groups == 1 && o.dilation == Size2(1);
+  return dtype == float32 && o.groups == 1 && o.dilation == Size2(1) &&
+         std::max({o.stride.h, o.stride.w, o.padding.h, o.padding.w}) <= direct_reach;
 }
 
 Tensor nhwc(const Tensor& x) { return contiguous(x, MemoryFormat::channels_last); }
@@ -47,7 +33,7 @@ Tensor widened(const Tensor& x) {
 // [OC, IC, KH, KW] as [OC, KH, KW, IC] in memory, which is its channels-last order.
 Tensor gemm_weight(const Tensor& weight) { return nhwc(weight); }
 
-// dy where the output of a fused ReLU is positive, NHWC.
+// dy, but 0 where the output of a fused ReLU is, NHWC.
 Tensor masked(const Conv2dOutputGradient& gradient) {
   const Tensor dy = nhwc(gradient.dy);
   return gradient.y.defined() ? unary_backward(Relu{}, nhwc(gradient.y), dy) : dy;
@@ -78,18 +64,16 @@ void check_tensors(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }  // namespace
 
 Shape conv2d_shape(const Shape& x, const Shape& weight, const Conv2dOptions& o) {
-  check_options(o);
   check(x.dim() == 4, "conv2d: input must be [N, C, H, W], got ", x);
   check(weight.dim() == 4, "conv2d: weight must be [OC, IC / groups, KH, KW], got ", weight);
-  check(weight[0] % o.groups == 0 && x[1] == weight[1] * o.groups, "conv2d: input ", x,
-        " does not fit weight ", weight, " with groups = ", o.groups, ": input channels must be ",
-        weight[1] * o.groups, " and output channels a multiple of groups");
-  check(weight[2] >= 1 && weight[3] >= 1, "conv2d: the kernel must be at least 1x1, got weight ", weight);
-  const Shape y{x[0], weight[0], output_size(x[2], weight[2], o.stride.h, o.padding.h, o.dilation.h),
-                output_size(x[3], weight[3], o.stride.w, o.padding.w, o.dilation.w)};
-  check(y[2] >= 1 && y[3] >= 1, "conv2d: input ", x, " with padding ", o.padding,
-        " is smaller than the kernel of weight ", weight, " with dilation ", o.dilation);
-  return y;
+  check(o.groups >= 1, "conv2d: groups must be at least 1, got ", o.groups);
+  check(weight[0] % o.groups == 0 && x[1] % o.groups == 0 && x[1] / o.groups == weight[1], "conv2d: input ",
+        x, " does not fit weight ", weight, " with groups = ", o.groups, ": input channels must be ",
+        weight[1], " times groups and output channels a multiple of groups");
+  const Windows windows{{weight[2], weight[3]}, o.stride, o.padding, o.dilation};
+  check_windows("conv2d", windows);
+  const Size2 y = count_windows("conv2d", {x[2], x[3]}, windows);
+  return {x[0], weight[0], y.h, y.w};
 }
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options,
@@ -182,5 +166,4 @@ PooledConv2d conv2d_relu_max_pool(const Tensor& x, const Tensor& weight, const T
   return result;
 }
 
-}  // namespace kernels
-}  // namespace tern
+}  // namespace tern::kernels

@@ -8,18 +8,9 @@
 #pragma once
 
 #include <tern/core/tensor.h>
+#include <tern/kernels/window.h>
 
 namespace tern {
-
-/// A height and a width; one number means both.
-struct Size2 {
-  int64_t h = 0, w = 0;
-  constexpr Size2(int64_t both) : h(both), w(both) {}
-  constexpr Size2(int both) : h(both), w(both) {}
-  constexpr Size2(int64_t height, int64_t width) : h(height), w(width) {}
-  bool operator==(const Size2&) const = default;
-};
-std::ostream& operator<<(std::ostream& out, const Size2& size);
 
 struct Conv2dOptions {
   Size2 stride = 1;
@@ -39,7 +30,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
 /// The gradient that arrives at conv2d's result.
 struct Conv2dOutputGradient {
   Tensor dy;
-  Tensor y;       ///< the result, where it went through ReLU: dy counts where y > 0; otherwise undefined
+  Tensor y;       ///< the result, where it went through ReLU: dy counts unless y <= 0; otherwise undefined
   Tensor argmax;  ///< of conv2d_relu_max_pool; otherwise undefined
 };
 

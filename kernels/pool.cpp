@@ -9,6 +9,8 @@
 namespace tern::kernels {
 namespace {
 
+constexpr int64_t most_places = std::numeric_limits<int32_t>::max();
+
 struct PoolSizes {
   simd::PoolShape shape;
   Size2 dilation;
@@ -17,29 +19,17 @@ struct PoolSizes {
   bool is_simd(DType dtype) const { return dtype == float32 && dilation == Size2(1); }
 };
 
-int64_t output_size(int64_t size, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
-                    bool ceil_mode) {
-  const int64_t reach = size + 2 * padding - dilation * (kernel - 1) - 1;
-  if (reach < 0) return 0;
-  int64_t count = (reach + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-  if (ceil_mode && (count - 1) * stride >= size + padding) --count;  // it would start beyond the input
-  return count;
-}
-
 PoolSizes sizes_of(const Shape& x, Size2 kernel, const MaxPool2dOptions& o) {
-  const Size2 stride = o.stride.value_or(kernel);
   check(x.dim() == 4, "max_pool2d: input must be [N, C, H, W], got ", x);
-  check(kernel.h >= 1 && kernel.w >= 1 && stride.h >= 1 && stride.w >= 1 && o.dilation.h >= 1 &&
-            o.dilation.w >= 1,
-        "max_pool2d: kernel, stride and dilation must be at least 1, got ", kernel, ", ", stride, " and ",
-        o.dilation);
-  check(o.padding.h >= 0 && o.padding.w >= 0 && 2 * o.padding.h <= kernel.h && 2 * o.padding.w <= kernel.w,
-        "max_pool2d: padding must be from 0 to half the kernel ", kernel, ", got ", o.padding);
-  const int64_t oh = output_size(x[2], kernel.h, stride.h, o.padding.h, o.dilation.h, o.ceil_mode);
-  const int64_t ow = output_size(x[3], kernel.w, stride.w, o.padding.w, o.dilation.w, o.ceil_mode);
-  check(oh >= 1 && ow >= 1, "max_pool2d: input ", x, " with padding ", o.padding,
-        " is smaller than the kernel ", kernel, " with dilation ", o.dilation);
-  return {{x[0], x[2], x[3], x[1], oh, ow, kernel.h, kernel.w, stride.h, stride.w, o.padding.h, o.padding.w},
+  const Windows windows{kernel, o.stride.value_or(kernel), o.padding, o.dilation};
+  check_windows("max_pool2d", windows);
+  check(o.padding.h <= kernel.h / 2 && o.padding.w <= kernel.w / 2,
+        "max_pool2d: padding must be at most half the kernel ", kernel, ", got ", o.padding);
+  check(kernel.h <= most_places / kernel.w, "max_pool2d: a window of ", kernel,
+        " has more than 2^31 - 1 places");
+  const Size2 y = count_windows("max_pool2d", {x[2], x[3]}, windows, o.ceil_mode);
+  return {{x[0], x[2], x[3], x[1], y.h, y.w, kernel.h, kernel.w, windows.stride.h, windows.stride.w,
+           o.padding.h, o.padding.w},
           o.dilation};
 }
 
@@ -48,10 +38,14 @@ PoolSizes sizes_of(const Shape& x, Size2 kernel, const MaxPool2dOptions& o) {
 template <class Tap>
 void for_each_tap(const PoolSizes& sizes, int64_t p, int64_t q, Tap&& tap) {
   const simd::PoolShape& s = sizes.shape;
-  for (int64_t place = 0; place < sizes.window(); ++place) {
-    const int64_t row = p * s.stride_h - s.pad_h + place / s.kw * sizes.dilation.h;
-    const int64_t column = q * s.stride_w - s.pad_w + place % s.kw * sizes.dilation.w;
-    if (row >= 0 && row < s.h && column >= 0 && column < s.w) tap(place, (row * s.w + column) * s.c);
+  const int64_t top = p * s.stride_h - s.pad_h, left = q * s.stride_w - s.pad_w;
+  const Taps rows = Taps::inside(top, s.h, s.kh, sizes.dilation.h);
+  const Taps columns = Taps::inside(left, s.w, s.kw, sizes.dilation.w);
+  for (int64_t r = rows.first; r < rows.last; ++r) {
+    for (int64_t c = columns.first; c < columns.last; ++c) {
+      const int64_t row = top + r * sizes.dilation.h, column = left + c * sizes.dilation.w;
+      tap(r * s.kw + c, (row * s.w + column) * s.c);
+    }
   }
 }
 
@@ -62,8 +56,8 @@ void forward(const PoolSizes& sizes, const T* x, T* y, Index* argmax) {
     for (int64_t at = begin * s.oh * s.ow; at < end * s.oh * s.ow; ++at) {
       const T* image = x + at / (s.oh * s.ow) * s.h * s.w * s.c;
       for (int64_t c = 0; c < s.c; ++c) {
-        T best{};
-        Index place_of_best{};
+        T best = -std::numeric_limits<T>::infinity();
+        Index place_of_best = 0;
         bool first = true;
         for_each_tap(sizes, at / s.ow % s.oh, at % s.ow, [&](int64_t place, int64_t element) {
           const T value = image[element + c];

@@ -27,8 +27,8 @@ struct MaxPool2d {
 };
 
 /// The largest element of each window of x [N, C, H, W]; of equals the first in row-major order. NaN counts
-/// as larger than everything (of several, the last is named). Floating-point dtypes. Throws Error when shapes
-/// or options do not fit.
+/// as larger than everything (of several, the last is named). A window wholly in the padding is minus
+/// infinity, at place 0. Floating-point dtypes. Throws Error when shapes or options do not fit.
 MaxPool2d max_pool2d(const Tensor& x, Size2 kernel, const MaxPool2dOptions& options);
 
 /// dx, shaped `x_shape`: each dy goes to the place of its maximum.

@@ -53,8 +53,8 @@ struct ConvForward {
 
 /// The gradient that arrives at a convolution's output.
 struct ConvOutputGradient {
-  const float* dy;  ///< [N][OH][OW][OC], pooled with shape.pool
-  const float* y;   ///< the output of a fused ReLU (dy counts only where y > 0), else null; shaped as dy
+  const float* dy;        ///< [N][OH][OW][OC], pooled with shape.pool
+  const float* y;         ///< the output of a fused ReLU (dy counts unless y <= 0), else null; shaped as dy
   const uint8_t* argmax;  ///< with shape.pool what forward wrote, else null
 };
 
@@ -64,7 +64,7 @@ struct ConvBackwardData {
   ConvOutputGradient gradient;
   const float* packed;  ///< from pack_backward_data
   const float*
-      mask;   ///< null, or the convolution's input x, itself the output of a ReLU: dx = x > 0 ? dx : 0
+      mask;   ///< null, or the convolution's input x, itself the output of a ReLU: dx = x <= 0 ? 0 : dx
   float* dx;  ///< [N][H][W][IC]; overwritten
 };
 

@@ -59,7 +59,7 @@ SparseFunction pick(int64_t vectors) {
 void live_values(const float* __restrict dy, const float* __restrict y, int64_t count,
                  float* __restrict values, float* __restrict sums) {
   if (y) {
-    for (int64_t i = 0; i < count; ++i) values[i] = y[i] > 0 ? dy[i] : 0.0f;
+    for (int64_t i = 0; i < count; ++i) values[i] = y[i] <= 0 ? 0.0f : dy[i];
   } else {
     for (int64_t i = 0; i < count; ++i) values[i] = dy[i];
   }

@@ -29,7 +29,7 @@ using SparseFunction = void (*)(const SparseSum&);
 /// The kernel for floats in (vectors - 1, vectors] * vec_floats, 1 <= vectors <= max_sparse_vectors.
 SparseFunction sparse_sum(int64_t vectors);
 
-/// values = dy where y (unless null) is positive, else 0; also added to `sums` unless that is null.
+/// values = dy but 0 where y (unless null) is 0 or less; also added to `sums` unless that is null.
 void live_values(const float* dy, const float* y, int64_t count, float* values, float* sums);
 
 /// A run of kw * ic floats is cut into tiles of this many vectors, the last one maybe smaller.

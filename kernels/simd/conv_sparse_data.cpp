@@ -77,8 +77,8 @@ void store_rows(const ConvShape& s, const Plan& p, const float* strip, int64_t r
     }
     int64_t i = 0;
     for (; i + vec_floats <= count; i += vec_floats)
-      store(dx + i, select(load(mask + i) > 0, load(from + i), Vec{}));
-    for (; i < count; ++i) dx[i] = mask[i] > 0 ? from[i] : 0.0f;
+      store(dx + i, select(load(mask + i) <= 0, Vec{}, load(from + i)));
+    for (; i < count; ++i) dx[i] = mask[i] <= 0 ? 0.0f : from[i];
     mask += count;
   }
 }

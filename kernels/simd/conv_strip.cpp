@@ -9,17 +9,17 @@ void copy(const float* x, int64_t count, float* y) {
   for (; i < count; ++i) y[i] = x[i];
 }
 
-void copy_where_positive(const float* x, const float* mask, int64_t count, float* y) {
+void copy_where_passed(const float* x, const float* mask, int64_t count, float* y) {
   int64_t i = 0;
   for (; i + vec_floats <= count; i += vec_floats)
-    store(y + i, select(load(mask + i) > 0, load(x + i), Vec{}));
-  for (; i < count; ++i) y[i] = mask[i] > 0 ? x[i] : 0.0f;
+    store(y + i, select(load(mask + i) <= 0, Vec{}, load(x + i)));
+  for (; i < count; ++i) y[i] = mask[i] <= 0 ? 0.0f : x[i];
 }
 
 void expand(const float* __restrict x, const float* __restrict mask, const uint8_t* __restrict argmax,
             int place, int64_t count, float* __restrict y) {
   if (mask) {
-    for (int64_t i = 0; i < count; ++i) y[i] = ((argmax[i] == place) & (mask[i] > 0)) ? x[i] : 0.0f;
+    for (int64_t i = 0; i < count; ++i) y[i] = ((argmax[i] != place) | (mask[i] <= 0)) ? 0.0f : x[i];
   } else {
     for (int64_t i = 0; i < count; ++i) y[i] = argmax[i] == place ? x[i] : 0.0f;
   }
@@ -38,7 +38,7 @@ void copy_run(const ConvImage& image, int64_t row, int64_t col, int64_t channel,
                   y);
   }
   const int64_t at = (row * image.w + col) * image.c + channel;
-  if (image.mask) return copy_where_positive(image.data + at, image.mask + at, count, y);
+  if (image.mask) return copy_where_passed(image.data + at, image.mask + at, count, y);
   copy(image.data + at, count, y);
 }
 
@@ -52,7 +52,7 @@ template <bool masked>
     TERN_UNROLL
     for (int v = 0; v < max_vectors; ++v) {
       const int at = v * vec_floats;
-      store(y + at, masked ? select(load(mask + at) > 0, load(x + at), Vec{}) : load(x + at));
+      store(y + at, masked ? select(load(mask + at) <= 0, Vec{}, load(x + at)) : load(x + at));
     }
   }
 }

@@ -7,7 +7,7 @@
 
 namespace tern::simd::TERN_ISA {
 
-/// One image [h][w][c]. A value counts as zero where `mask` (unless null) is not positive. With `argmax` the
+/// One image [h][w][c]. A value counts as zero where `mask` (unless null) is 0 or less. With `argmax` the
 /// three pointers hold a pool's side, [h / 2][w / 2][c], and the image is zero but at the maxima.
 struct ConvImage {
   const float* data;

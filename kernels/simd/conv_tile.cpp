@@ -6,7 +6,7 @@ namespace {
 template <int V>
 [[gnu::noinline]] void store_part(const ConvTile& tile, const float* block, int64_t offset) {
   for (int64_t o = 0; o < tile.channels; ++o) {
-    const bool keep = tile.mask == nullptr || tile.mask[offset + o] > 0;
+    const bool keep = tile.mask == nullptr || !(tile.mask[offset + o] <= 0);
     tile.y[offset + o] = keep ? block[o] : 0.0f;
   }
 }
@@ -17,7 +17,7 @@ template <int V>
     TERN_UNROLL
     for (int v = 0; v < V; ++v) {
       const int64_t at = offset + v * vec_floats;
-      store(tile.y + at, tile.mask ? select(load(tile.mask + at) > 0, acc[v], Vec{}) : acc[v]);
+      store(tile.y + at, tile.mask ? select(load(tile.mask + at) <= 0, Vec{}, acc[v]) : acc[v]);
     }
   } else {
     float block[V * vec_floats];

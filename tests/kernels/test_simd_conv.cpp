@@ -144,7 +144,7 @@ double distance(const std::vector<float>& got, const std::vector<double>& want, 
 std::vector<double> effective_gradient(const ConvShape& s, const ConvOutputGradient& g) {
   std::vector<double> dy(s.n * s.oh * s.ow * s.oc);
   for (int64_t i = 0; i < pooled_size(s); ++i) {
-    const double value = g.y && !(g.y[i] > 0) ? 0.0 : g.dy[i];
+    const double value = g.y && g.y[i] <= 0 ? 0.0 : g.dy[i];
     if (!s.pool) {
       dy[i] = value;
       continue;
