@@ -23,6 +23,25 @@ bool MaxPool2d::is_halving() const {
          options_.padding == Size2(0) && options_.dilation == Size2(1) && !options_.ceil_mode;
 }
 
+std::string MaxPool1d::describe() const {
+  return fmt::format("MaxPool1d(kernel_size={}, stride={}, padding={}, dilation={}, ceil_mode={})",
+                     kernel_size_, options_.stride.value_or(kernel_size_), options_.padding,
+                     options_.dilation, options_.ceil_mode);
+}
+
+std::string AvgPool2d::describe() const {
+  const Size2 stride = options_.stride.value_or(kernel_size_);
+  return fmt::format("AvgPool2d(kernel_size=({}, {}), stride=({}, {}), padding=({}, {}))", kernel_size_.h,
+                     kernel_size_.w, stride.h, stride.w, options_.padding.h, options_.padding.w);
+}
+
+std::string AdaptiveAvgPool2d::describe() const {
+  const auto text = [](const std::optional<int64_t>& size) {
+    return size ? fmt::format("{}", *size) : "none";
+  };
+  return fmt::format("AdaptiveAvgPool2d(output_size=({}, {}))", text(output_size_.h), text(output_size_.w));
+}
+
 Dropout::Dropout(double p) : p_(p) { check(p >= 0 && p <= 1, "Dropout: p must be from 0 to 1, got ", p); }
 
 std::string Dropout::describe() const { return fmt::format("Dropout(p={})", p_); }

@@ -29,6 +29,7 @@ from pathlib import Path
 
 import torch
 
+from golden_images import images_golden
 from golden_normalization import normalization_golden
 from golden_ops import ops_golden
 from safetensors_writer import write_safetensors
@@ -109,6 +110,7 @@ def cifar_cnn_golden() -> tuple[dict[str, torch.Tensor], dict[str, str]]:
 
 FAMILIES = {
     "cifar_cnn": cifar_cnn_golden,
+    "images": images_golden,
     "normalization": normalization_golden,
     "ops": ops_golden,
 }

@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 using namespace tern;
 using namespace tern::tests;
 
@@ -40,6 +42,34 @@ TEST_CASE("Conv2d") {
   CHECK(fails_with("Conv2d: 4 input and 3 output channels must be multiples of groups = 2",
                    [] { nn::Conv2d(4, 3, 3, {.groups = 2}); }));
   CHECK(fails_with("groups = 0", [] { nn::Conv2d(4, 3, 3, {.groups = 0}); }));
+}
+
+TEST_CASE("Conv1d and ConvTranspose2d") {
+  const Tensor lines = scattered({2, 4, 7}, -2, 2, float32);
+  nn::check_layer(nn::Conv1d(4, 6, 3, {.stride = 2, .padding = 1, .dilation = 2, .groups = 2}), lines);
+  nn::check_layer(nn::Conv1d(4, 3, 2, {.bias = false}), lines);
+  nn::check_layer(
+      nn::ConvTranspose2d(4, 6, {3, 2}, {.stride = 2, .padding = 1, .output_padding = 1, .groups = 2}),
+      images);
+  nn::check_layer(nn::ConvTranspose2d(4, 3, 2, {.bias = false, .dilation = 2}), images);
+  CHECK(nn::Conv1d(4, 6, 3, {.groups = 2}).weight.shape() == Shape{6, 2, 3});
+  const nn::ConvTranspose2d transposed(4, 6, {3, 2}, {.groups = 2});
+  CHECK(transposed.weight.shape() == Shape{4, 3, 3, 2});
+  CHECK(transposed.bias.shape() == Shape{6});
+  const double bound = std::sqrt(1.0 / (3 * 3 * 2));
+  for (const double value : values_of(transposed.weight)) REQUIRE(std::abs(value) <= bound);
+  CHECK(fails_with("Conv1d: 4 input and 3 output channels", [] { nn::Conv1d(4, 3, 3, {.groups = 2}); }));
+  CHECK(fails_with("ConvTranspose2d: 4 input", [] { nn::ConvTranspose2d(4, 3, 3, {.groups = 2}); }));
+}
+
+TEST_CASE("pooling layers") {
+  nn::check_layer(nn::AvgPool2d(2), images);
+  nn::check_layer(nn::AvgPool2d({3, 2}, {.stride = Size2(1, 2), .padding = 1, .ceil_mode = true}), images);
+  nn::check_layer(nn::AdaptiveAvgPool2d(1), images);
+  nn::check_layer(nn::AdaptiveAvgPool2d({std::nullopt, 4}), images);
+  nn::check_layer(nn::MaxPool1d(2, {.stride = 1}), scattered({2, 4, 7}, -2, 2, float32));
+  CHECK(nn::AvgPool2d(2)(images).shape() == Shape{2, 4, 2, 3});
+  CHECK(nn::AdaptiveAvgPool2d({3, 2})(images).shape() == Shape{2, 4, 3, 2});
 }
 
 TEST_CASE("activations and shapes") {
