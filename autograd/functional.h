@@ -6,14 +6,15 @@
 #include <tern/core/tensor.h>
 #include <tern/kernels/batch_norm.h>
 #include <tern/kernels/conv.h>
+#include <tern/kernels/conv_transpose.h>
 #include <tern/kernels/pool.h>
+#include <tern/kernels/reduce.h>
 #include <tern/kernels/resize.h>
+#include <tern/kernels/span_pool.h>
 
 #include <optional>
 #include <string_view>
 #include <vector>
-
-#include <optional>
 
 namespace tern {
 
@@ -44,6 +45,22 @@ Tensor flatten_linear(const Tensor& x, const Tensor& weight, const Tensor& bias 
 /// undefined. The result is channels-last.
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               const Conv2dOptions& options = {});
+/// The transposed convolution of x [N, IC, H, W] (or [IC, H, W]) with weight [IC, OC / groups, KH, KW] and
+/// bias [OC] or undefined: conv2d's gradient of its input, with x in the place of dy. The result [N, OC, OH,
+/// OW], OH = (H - 1) stride - 2 padding + dilation (KH - 1) + output_padding + 1, is channels-last.
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                        const ConvTranspose2dOptions& options = {});
+
+struct Conv1dOptions {
+  int64_t stride = 1;
+  int64_t padding = 0;  ///< zeros added on each side
+  int64_t dilation = 1;
+  int64_t groups = 1;
+};
+/// conv2d() of lines [N, C, L] (or [C, L]) with weight [OC, C / groups, K].
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const Conv1dOptions& options = {});
+
 /// relu(conv2d(…)) in one pass.
 Tensor conv2d_relu(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                    const Conv2dOptions& options = {});
@@ -52,9 +69,45 @@ Tensor conv2d_relu(const Tensor& x, const Tensor& weight, const Tensor& bias = {
 Tensor conv2d_relu_max_pool2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                               const Conv2dOptions& options = {});
 
+// Pooling. All need a floating-point x; results are channels-last. Throws Error where sizes and options do
+// not fit; kernels, strides, paddings and dilations go up to 2^31 - 1.
+
 /// Largest element of each window of x [N, C, H, W] (or [C, H, W]). Of equals the first gets the gradient;
-/// NaN counts as largest.
+/// NaN counts as largest. A window wholly in the padding is minus infinity and passes no gradient.
 Tensor max_pool2d(const Tensor& x, Size2 kernel_size, const MaxPool2dOptions& options = {});
+using kernels::ValuesAndIndices;
+/// max_pool2d() and where in the image each maximum is, row * W + column (0 for a window wholly in the
+/// padding).
+ValuesAndIndices max_pool2d_with_indices(const Tensor& x, Size2 kernel_size,
+                                         const MaxPool2dOptions& options = {});
+/// Average of each window of x [N, C, H, W] (or [C, H, W]).
+Tensor avg_pool2d(const Tensor& x, Size2 kernel_size, const AvgPool2dOptions& options = {});
+
+/// Average of each of output_size evenly cut parts of x [N, C, H, W] (or [C, H, W]): output i covers rows
+/// floor(i H / size) to ceil((i + 1) H / size), columns likewise.
+Tensor adaptive_avg_pool2d(const Tensor& x, const OutputSize2& output_size);
+/// The largest element of those parts, with the rules of max_pool2d().
+Tensor adaptive_max_pool2d(const Tensor& x, const OutputSize2& output_size);
+/// adaptive_max_pool2d() and where in the image each maximum is, row * W + column.
+ValuesAndIndices adaptive_max_pool2d_with_indices(const Tensor& x, const OutputSize2& output_size);
+
+struct MaxPool1dOptions {
+  std::optional<int64_t> stride = {};  ///< by default the kernel size
+  int64_t padding = 0;
+  int64_t dilation = 1;
+  bool ceil_mode = false;
+};
+/// max_pool2d() of lines [N, C, L] (or [C, L]).
+Tensor max_pool1d(const Tensor& x, int64_t kernel_size, const MaxPool1dOptions& options = {});
+
+struct AvgPool1dOptions {
+  std::optional<int64_t> stride = {};  ///< by default the kernel size
+  int64_t padding = 0;
+  bool ceil_mode = false;
+  bool count_include_pad = true;
+};
+/// avg_pool2d() of lines [N, C, L] (or [C, L]).
+Tensor avg_pool1d(const Tensor& x, int64_t kernel_size, const AvgPool1dOptions& options = {});
 
 // Normalisation. Statistics are numerically stable whatever the mean; half types compute in float32. `weight`
 // and `bias` have x's dtype (or float32 beside half types), or are undefined: 1 and 0. A channels-last x

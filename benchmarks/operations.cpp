@@ -29,6 +29,7 @@ double median_microseconds(const Case& run, int repeats) {
   int calls = 1;
   while (seconds_of(run, calls) < 0.005 && calls < 1 << 20) calls *= 2;
   std::vector<double> times;
+  times.reserve(static_cast<size_t>(repeats));
   for (int i = 0; i < repeats; ++i) times.push_back(seconds_of(run, calls) / calls * 1e6);
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
@@ -45,7 +46,7 @@ Case forward(Function function) {
 
 // Forward and backward to `leaves`; the upstream gradient is made once.
 template <class Function>
-Case both(std::vector<Tensor> leaves, Function function) {
+Case both(const std::vector<Tensor>& leaves, Function function) {
   for (const Tensor& leaf : leaves) leaf.requires_grad_();
   const Tensor dy = randn(function().shape());
   return [=]() mutable {

@@ -161,4 +161,25 @@ Tensor max_pool2d_backward(const Tensor& dy, const Tensor& argmax, const Shape& 
   return dx;
 }
 
+Tensor max_pool2d_indices(const Tensor& argmax, const Shape& x_shape, Size2 kernel,
+                          const MaxPool2dOptions& options) {
+  const PoolSizes sizes = sizes_of(x_shape, kernel, options);
+  const simd::PoolShape& s = sizes.shape;
+  const Tensor indices = empty(argmax.shape(), int64, argmax.device(), MemoryFormat::channels_last);
+  int64_t* out = indices.data<int64_t>();
+  dispatch_pool(float32, sizes, [&]<class T, class Index>() {
+    const Index* places = argmax.data<Index>();
+    parallel_for(s.n * s.oh, 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin * s.ow * s.c; i < end * s.ow * s.c; ++i) {
+        const int64_t pixel = i / s.c, place = places[i];
+        const int64_t row = pixel / s.ow % s.oh * s.stride_h - s.pad_h + place / s.kw * sizes.dilation.h;
+        const int64_t column = pixel % s.ow * s.stride_w - s.pad_w + place % s.kw * sizes.dilation.w;
+        const bool inside = row >= 0 && row < s.h && column >= 0 && column < s.w;
+        out[i] = inside ? row * s.w + column : 0;
+      }
+    });
+  });
+  return indices;
+}
+
 }  // namespace tern::kernels

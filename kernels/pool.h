@@ -35,5 +35,10 @@ MaxPool2d max_pool2d(const Tensor& x, Size2 kernel, const MaxPool2dOptions& opti
 Tensor max_pool2d_backward(const Tensor& dy, const Tensor& argmax, const Shape& x_shape, Size2 kernel,
                            const MaxPool2dOptions& options);
 
+/// int64, as argmax: where in the image the maxima are, row * W + column; 0 for a window wholly in the
+/// padding.
+Tensor max_pool2d_indices(const Tensor& argmax, const Shape& x_shape, Size2 kernel,
+                          const MaxPool2dOptions& options);
+
 }  // namespace kernels
 }  // namespace tern

@@ -26,10 +26,7 @@ MaxPool2d::MaxPool2d(Size2 kernel_size, const MaxPool2dOptions& options)
     : kernel_size_(kernel_size), options_(options) {
   const auto& [given_stride, padding, dilation, ceil_mode] = options_;
   const Size2 stride = given_stride.value_or(kernel_size);
-  check(kernel_size.h >= 1 && kernel_size.w >= 1, "MaxPool2d: kernel_size must be at least 1, got ",
-        kernel_size);
-  check(stride.h >= 1 && stride.w >= 1, "MaxPool2d: stride must be at least 1, got ", stride);
-  check(dilation.h >= 1 && dilation.w >= 1, "MaxPool2d: dilation must be at least 1, got ", dilation);
+  kernels::check_windows("MaxPool2d", {kernel_size, stride, Size2(0), dilation});
   check(is_padding(padding.h, kernel_size.h, dilation.h) && is_padding(padding.w, kernel_size.w, dilation.w),
         "MaxPool2d: padding must be from 0 to half the kernel, got ", padding);
 }
@@ -45,6 +42,25 @@ std::string MaxPool2d::describe() const {
 bool MaxPool2d::is_halving() const {
   return kernel_size_ == Size2(2) && options_.stride.value_or(kernel_size_) == Size2(2) &&
          options_.padding == Size2(0) && options_.dilation == Size2(1) && !options_.ceil_mode;
+}
+
+std::string MaxPool1d::describe() const {
+  return fmt::format("MaxPool1d(kernel_size={}, stride={}, padding={}, dilation={}, ceil_mode={})",
+                     kernel_size_, options_.stride.value_or(kernel_size_), options_.padding,
+                     options_.dilation, options_.ceil_mode);
+}
+
+std::string AvgPool2d::describe() const {
+  const Size2 stride = options_.stride.value_or(kernel_size_);
+  return fmt::format("AvgPool2d(kernel_size=({}, {}), stride=({}, {}), padding=({}, {}))", kernel_size_.h,
+                     kernel_size_.w, stride.h, stride.w, options_.padding.h, options_.padding.w);
+}
+
+std::string AdaptiveAvgPool2d::describe() const {
+  const auto text = [](const std::optional<int64_t>& size) {
+    return size ? fmt::format("{}", *size) : "none";
+  };
+  return fmt::format("AdaptiveAvgPool2d(output_size=({}, {}))", text(output_size_.h), text(output_size_.w));
 }
 
 std::string Upsample::describe() const {

@@ -48,6 +48,43 @@ class Upsample : public Layer<Upsample> {
   InterpolateOptions options_;
 };
 
+/// max_pool1d() of [N, C, L] (or [C, L]).
+class MaxPool1d : public Layer<MaxPool1d> {
+ public:
+  explicit MaxPool1d(int64_t kernel_size, const MaxPool1dOptions& options = {})
+      : kernel_size_(kernel_size), options_(options) {}
+  Tensor forward(const Tensor& x) { return max_pool1d(x, kernel_size_, options_); }
+  std::string describe() const override;
+
+ private:
+  int64_t kernel_size_;
+  MaxPool1dOptions options_;
+};
+
+/// The average of each window of [N, C, H, W] (or [C, H, W]).
+class AvgPool2d : public Layer<AvgPool2d> {
+ public:
+  explicit AvgPool2d(Size2 kernel_size, const AvgPool2dOptions& options = {})
+      : kernel_size_(kernel_size), options_(options) {}
+  Tensor forward(const Tensor& x) { return avg_pool2d(x, kernel_size_, options_); }
+  std::string describe() const override;
+
+ private:
+  Size2 kernel_size_;
+  AvgPool2dOptions options_;
+};
+
+/// adaptive_avg_pool2d() of [N, C, H, W] (or [C, H, W]): AdaptiveAvgPool2d(1) averages each channel.
+class AdaptiveAvgPool2d : public Layer<AdaptiveAvgPool2d> {
+ public:
+  explicit AdaptiveAvgPool2d(const OutputSize2& output_size) : output_size_(output_size) {}
+  Tensor forward(const Tensor& x) { return adaptive_avg_pool2d(x, output_size_); }
+  std::string describe() const override;
+
+ private:
+  OutputSize2 output_size_;
+};
+
 /// In training, zeroes elements with probability p and scales the others by 1 / (1 - p); nothing in
 /// evaluation.
 class Dropout : public Layer<Dropout> {

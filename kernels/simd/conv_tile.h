@@ -39,7 +39,7 @@ struct ConvTile {
   float* y;
   const int32_t* y_offset;
   int64_t channels;   // valid ones in the block
-  const float* mask;  // null, or shaped as y: results are zero where it is not positive
+  const float* mask;  // null, or shaped as y: results are zero where it is 0 or less
   bool relu;
 };
 

@@ -88,8 +88,74 @@ void backward(const PoolShape& s, const float* dy, const Index* argmax, float* d
   }
 }
 
+template <class S>
+S divisor_of(const SpanPoolShape& s, int64_t p, int64_t q) {
+  return static_cast<S>(s.divisor != 0 ? s.divisor : s.rows[p].extent * s.columns[q].extent);
+}
+
+// Channels summed at a time, row by row of the window: errors of large windows grow with the sum of its
+// sides.
+constexpr int64_t block = 64;
+
+template <class S>
+void average_window(const SpanPoolShape& s, const S* image, int64_t p, int64_t q, S* __restrict y) {
+  const S divisor = divisor_of<S>(s, p, q);
+  const PoolSpan rows = s.rows[p], columns = s.columns[q];
+  for (int64_t channel = 0; channel < s.c; channel += block) {
+    const int64_t channels = smaller(block, s.c - channel);
+    S sums[block] = {};
+    for (int64_t row = rows.first; row < rows.last; ++row) {
+      const S* __restrict x = image + (row * s.w + columns.first) * s.c + channel;
+      S partial[block] = {};
+      for (int64_t column = columns.first; column < columns.last; ++column, x += s.c) {
+        for (int64_t c = 0; c < channels; ++c) partial[c] += x[c];
+      }
+      for (int64_t c = 0; c < channels; ++c) sums[c] += partial[c];
+    }
+    for (int64_t c = 0; c < channels; ++c) y[channel + c] = sums[c] / divisor;
+  }
+}
+
+template <class S>
+void average_forward(const SpanPoolShape& s, const S* x, S* y, int64_t begin, int64_t end) {
+  for (int64_t item = begin; item < end; ++item) {
+    const S* const image = x + item / s.oh * s.h * s.w * s.c;
+    for (int64_t q = 0; q < s.ow; ++q) average_window(s, image, item % s.oh, q, y + (item * s.ow + q) * s.c);
+  }
+}
+
+/// Moves [first, last) on to the spans that hold `position`.
+void advance(const PoolSpan* spans, int64_t count, int64_t position, Range& range) {
+  while (range.first < count && spans[range.first].last <= position) ++range.first;
+  while (range.last < count && spans[range.last].first <= position) ++range.last;
+}
+
+template <class S>
+void average_backward(const SpanPoolShape& s, const S* dy, S* dx, int64_t begin, int64_t end) {
+  for (int64_t item = begin; item < end; ++item) {
+    const S* const image = dy + item / s.h * s.oh * s.ow * s.c;
+    Range rows = {0, 0}, columns = {0, 0};
+    advance(s.rows, s.oh, item % s.h, rows);
+    for (int64_t column = 0; column < s.w; ++column) {
+      advance(s.columns, s.ow, column, columns);
+      S* __restrict out = dx + (item * s.w + column) * s.c;
+      for (int64_t c = 0; c < s.c; ++c) out[c] = 0;
+      for (int64_t p = rows.first; p < rows.last; ++p) {
+        for (int64_t q = columns.first; q < columns.last; ++q) {
+          const S divisor = divisor_of<S>(s, p, q);
+          const S* __restrict from = image + (p * s.ow + q) * s.c;
+          for (int64_t c = 0; c < s.c; ++c) out[c] += from[c] / divisor;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
-const PoolKernels pool_table = {{forward<uint8_t>, backward<uint8_t>}, {forward<int32_t>, backward<int32_t>}};
+const PoolKernels pool_table = {{forward<uint8_t>, backward<uint8_t>},
+                                {forward<int32_t>, backward<int32_t>},
+                                {average_forward<float>, average_backward<float>},
+                                {average_forward<double>, average_backward<double>}};
 
 }  // namespace tern::simd::TERN_ISA

@@ -36,6 +36,32 @@ TEST_CASE("convolutions") {
            {{{2, 3, 6, 5}, {8, 3, 3, 3}}, {{3, 5, 5}, {4, 3, 3, 3}}, {{1, 8, 3, 4}, {9, 8, 1, 1}}});
 }
 
+TEST_CASE("convolutions of lines") {
+  const std::vector<Shapes> samples{
+      {{2, 3, 9}, {4, 3, 3}, {4}}, {{3, 6}, {17, 3, 2}, {17}}, {{0, 2, 5}, {3, 2, 3}, {3}}};
+  check_op("conv1d", [](const Inputs& x) { return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = 2}); },
+           samples, {.error_names = {"conv2d"}});
+  check_op("conv1d", [](const Inputs& x) { return conv1d(x[0], x[1], {}, {.dilation = 2, .groups = 2}); },
+           {{{2, 4, 7}, {6, 2, 3}}}, {.error_names = {"conv2d"}});
+}
+
+TEST_CASE("transposed convolutions") {
+  const std::vector<Shapes> samples{{{2, 3, 4, 3}, {3, 5, 3, 3}, {5}}, {{1, 16, 3, 4}, {16, 17, 2, 3}, {17}},
+                                    {{3, 4, 4}, {3, 2, 3, 3}, {2}},    {{1, 1, 1, 1}, {1, 1, 3, 3}, {1}},
+                                    {{0, 2, 3, 3}, {2, 3, 3, 3}, {3}}, {{4, 9, 5, 4}, {9, 6, 3, 3}, {6}}};
+  for (const ConvTranspose2dOptions& options :
+       {ConvTranspose2dOptions{}, ConvTranspose2dOptions{.stride = 2, .padding = 1, .output_padding = 1},
+        ConvTranspose2dOptions{.stride = {1, 3}, .output_padding = {1, 2}, .dilation = {2, 1}}}) {
+    check_op("conv_transpose2d", [=](const Inputs& x) { return conv_transpose2d(x[0], x[1], x[2], options); },
+             samples, {.error_names = {"cat"}});
+  }
+  check_op("conv_transpose2d",
+           [](const Inputs& x) {
+             return conv_transpose2d(x[0], x[1], {}, {.stride = 2, .padding = 1, .groups = 2});
+           },
+           {{{2, 4, 4, 4}, {4, 3, 3, 3}}});
+}
+
 TEST_CASE("convolutions through relu") {
   for (const Conv2dOptions& options :
        {Conv2dOptions{.padding = 1}, Conv2dOptions{.stride = 2, .padding = 1}}) {

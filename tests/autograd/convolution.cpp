@@ -98,3 +98,37 @@ TEST_CASE("a stride that does not divide: nothing flows past the last window") {
     CHECK(inside == 9 * 32 * 32);
   }
 }
+
+TEST_CASE("transposed convolution refuses what does not fit") {
+  const Tensor x = ones({1, 2, 3, 3}), weight = ones({2, 1, 2, 2});
+  const auto transposed = [&](const ConvTranspose2dOptions& options) {
+    return [&, options] { conv_transpose2d(x, weight, {}, options); };
+  };
+  for (const int64_t much : {int64_t{-1}, int64_t{1} << 31, huge, largest}) {
+    CHECK(fails_with("conv_transpose2d: ", transposed({.stride = much})));
+    CHECK(fails_with("conv_transpose2d: ", transposed({.padding = much})));
+    CHECK(fails_with("conv_transpose2d: ", transposed({.dilation = much})));
+    CHECK(fails_with("conv_transpose2d: ", transposed({.output_padding = much})));
+    CHECK(fails_with("conv_transpose2d: ", transposed({.groups = much})));
+  }
+  CHECK(fails_with("output_padding must be from 0 to below stride", transposed({.output_padding = 1})));
+  CHECK(fails_with("nothing is left of input", transposed({.padding = 2})));
+  CHECK(fails_with("conv_transpose2d: input [1, 2, 3, 3] does not fit weight", [&] {
+    conv_transpose2d(x, ones({3, 1, 2, 2}));
+  }));
+  CHECK(fails_with("conv_transpose2d: bias must be [1]", [&] { conv_transpose2d(x, weight, ones({2})); }));
+  CHECK(fails_with("conv_transpose2d: input [1, 2, 0, 3] has empty images", [&] {
+    conv_transpose2d(ones({1, 2, 0, 3}), weight);
+  }));
+  CHECK(fails_with("conv_transpose2d: input and weight must be floating-point", [&] {
+    conv_transpose2d(full({1, 2, 3, 3}, 1, int64), weight);
+  }));
+  CHECK(fails_with("conv1d: needs an input [N, C, L]", [&] { conv1d(x, weight); }));
+}
+
+TEST_CASE("transposed convolution of half types rounds once, its bias included") {
+  // 3 + 3 / 1024 is no float16, but what is left after the bias is.
+  const Tensor x = full({1, 1, 1, 1}, 1 + 1.0 / 1024, float16), weight = full({1, 1, 1, 1}, 3.0, float16);
+  const Tensor y = conv_transpose2d(x, weight, full({1}, -3.0, float16));
+  CHECK(values_of(y) == std::vector<double>{3.0 / 1024});
+}

@@ -137,6 +137,7 @@ std::vector<Entry> products() {
 }
 
 Tensor image(DType dtype) { return some({1, 2, 4, 4}, dtype); }
+Tensor row(DType dtype) { return some({1, 2, 4}, dtype); }
 Tensor kernel(DType dtype) { return some({2, 2, 3, 3}, dtype); }
 
 std::vector<Entry> images() {
@@ -144,7 +145,24 @@ std::vector<Entry> images() {
           {"conv2d_relu", "relu of conv2d", [](DType d) { conv2d_relu(image(d), kernel(d)); }},
           {"conv2d_relu_max_pool2d", "max_pool2d of relu of conv2d",
            [](DType d) { conv2d_relu_max_pool2d(image(d), kernel(d)); }},
+          {"conv_transpose2d", "functional.conv_transpose2d",
+           [](DType d) { conv_transpose2d(image(d), kernel(d)); }},
+          {"conv1d", "functional.conv1d",
+           [](DType d) {
+             conv1d(row(d), some({2, 2, 3}, d));
+           }},
           {"max_pool2d", "functional.max_pool2d", [](DType d) { max_pool2d(image(d), 2); }},
+          {"max_pool2d_with_indices", "functional.max_pool2d(return_indices=True)",
+           [](DType d) { max_pool2d_with_indices(image(d), 2); }},
+          {"avg_pool2d", "functional.avg_pool2d", [](DType d) { avg_pool2d(image(d), 2); }},
+          {"adaptive_avg_pool2d", "functional.adaptive_avg_pool2d",
+           [](DType d) { adaptive_avg_pool2d(image(d), 3); }},
+          {"adaptive_max_pool2d", "functional.adaptive_max_pool2d",
+           [](DType d) { adaptive_max_pool2d(image(d), 3); }},
+          {"adaptive_max_pool2d_with_indices", "functional.adaptive_max_pool2d(return_indices=True)",
+           [](DType d) { adaptive_max_pool2d_with_indices(image(d), 3); }},
+          {"max_pool1d", "functional.max_pool1d", [](DType d) { max_pool1d(row(d), 2); }},
+          {"avg_pool1d", "functional.avg_pool1d", [](DType d) { avg_pool1d(row(d), 2); }},
           {"interpolate", "functional.interpolate", [](DType d) { interpolate(image(d), {.size = 8}); }}};
 }
 

@@ -2,6 +2,7 @@
 #include <tern/tests/core/make_tensor.h>
 
 #include <dlpack/dlpack.h>
+#include <doctest/doctest.h>
 
 using namespace tern;
 using namespace tern::tests;

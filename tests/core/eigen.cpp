@@ -1,6 +1,8 @@
 #include <tern/core/eigen.h>
 #include <tern/tests/core/make_tensor.h>
 
+#include <doctest/doctest.h>
+
 using namespace tern;
 using namespace tern::tests;
 

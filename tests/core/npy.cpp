@@ -59,8 +59,9 @@ TEST_CASE("the bytes of a .npy file are those of NumPy") {
   CHECK(text.substr(0, start.size()) == start);
   CHECK(text.size() == 128 + 24);
   CHECK(text[127] == '\n');
-  const float values[] = {0, 3, 1, 4, 2, 5};
-  CHECK(std::memcmp(text.data() + 128, values, sizeof(values)) == 0);
+  std::vector<float> values(6);
+  std::memcpy(values.data(), text.data() + 128, 24);
+  CHECK(values == std::vector<float>{0, 3, 1, 4, 2, 5});
 }
 
 TEST_CASE("an array in Fortran order and headers of all versions are read") {

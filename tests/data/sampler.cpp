@@ -36,12 +36,12 @@ class Share : public Sampler {
 
 // Says one size and gives another number of indices.
 struct Wrong : Sampler {
-  Wrong(int64_t said, int64_t given) : said_(said), given_(given) {}
-  int64_t size() const override { return said_; }
+  Wrong(int64_t said, int64_t given) : said(said), given(given) {}
+  int64_t size() const override { return said; }
   void indices(int64_t, std::vector<int64_t>& indices) const override {
-    indices.assign(static_cast<size_t>(given_), 0);
+    indices.assign(static_cast<size_t>(given), 0);
   }
-  int64_t said_, given_;
+  int64_t said, given;
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ from pathlib import Path
 import torch
 
 from golden_attention import attention_golden
+from golden_images import images_golden
 from golden_indexing import indexing_golden
 from golden_losses import losses_golden
 from golden_normalization import normalization_golden
@@ -116,6 +117,7 @@ def cifar_cnn_golden() -> tuple[dict[str, torch.Tensor], dict[str, str]]:
 FAMILIES = {
     "attention": attention_golden,
     "cifar_cnn": cifar_cnn_golden,
+    "images": images_golden,
     "indexing": indexing_golden,
     "losses": losses_golden,
     "normalization": normalization_golden,

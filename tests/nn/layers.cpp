@@ -52,14 +52,42 @@ TEST_CASE("Conv2d") {
   const auto refuses = [](const std::string& part, Size2 kernel, const nn::Conv2dOptions& options) {
     return fails_with("Conv2d: " + part, [&] { nn::Conv2d(3, 4, kernel, options); });
   };
-  CHECK(refuses("kernel_size must be at least 1, got (0, 0)", 0, {}));
-  CHECK(refuses("kernel_size must be at least 1, got (3, -1)", {3, -1}, {}));
-  CHECK(refuses("stride must be at least 1, got (0, 0)", 3, {.stride = 0}));
-  CHECK(refuses("stride must be at least 1, got (2, -1)", 3, {.stride = {2, -1}}));
-  CHECK(refuses("dilation must be at least 1, got (0, 0)", 3, {.dilation = 0}));
-  CHECK(refuses("padding must not be negative, got (-1, -1)", 3, {.padding = -1}));
+  CHECK(refuses("kernel must be from 1 to 2^31 - 1, got (0, 0)", 0, {}));
+  CHECK(refuses("kernel must be from 1 to 2^31 - 1, got (3, -1)", {3, -1}, {}));
+  CHECK(refuses("stride must be from 1 to 2^31 - 1, got (0, 0)", 3, {.stride = 0}));
+  CHECK(refuses("stride must be from 1 to 2^31 - 1, got (2, -1)", 3, {.stride = {2, -1}}));
+  CHECK(refuses("dilation must be from 1 to 2^31 - 1, got (0, 0)", 3, {.dilation = 0}));
+  CHECK(refuses("padding must be from 0 to 2^31 - 1, got (-1, -1)", 3, {.padding = -1}));
   constexpr int64_t huge = int64_t{1} << 40;
-  CHECK(fails_with("has more than 2^63 - 1 elements", [] { nn::Conv2d(3, 0, {huge, huge}); }));
+  CHECK(fails_with("kernel must be from 1 to 2^31 - 1", [] { nn::Conv2d(3, 0, {huge, huge}); }));
+}
+
+TEST_CASE("Conv1d and ConvTranspose2d") {
+  const Tensor lines = scattered({2, 4, 7}, -2, 2, float32);
+  nn::check_layer(nn::Conv1d(4, 6, 3, {.stride = 2, .padding = 1, .dilation = 2, .groups = 2}), lines);
+  nn::check_layer(nn::Conv1d(4, 3, 2, {.bias = false}), lines);
+  nn::check_layer(
+      nn::ConvTranspose2d(4, 6, {3, 2}, {.stride = 2, .padding = 1, .output_padding = 1, .groups = 2}),
+      images);
+  nn::check_layer(nn::ConvTranspose2d(4, 3, 2, {.bias = false, .dilation = 2}), images);
+  CHECK(nn::Conv1d(4, 6, 3, {.groups = 2}).weight.shape() == Shape{6, 2, 3});
+  const nn::ConvTranspose2d transposed(4, 6, {3, 2}, {.groups = 2});
+  CHECK(transposed.weight.shape() == Shape{4, 3, 3, 2});
+  CHECK(transposed.bias.shape() == Shape{6});
+  const double bound = std::sqrt(1.0 / (3 * 3 * 2));
+  for (const double value : values_of(transposed.weight)) REQUIRE(std::abs(value) <= bound);
+  CHECK(fails_with("Conv1d: 4 input and 3 output channels", [] { nn::Conv1d(4, 3, 3, {.groups = 2}); }));
+  CHECK(fails_with("ConvTranspose2d: 4 input", [] { nn::ConvTranspose2d(4, 3, 3, {.groups = 2}); }));
+}
+
+TEST_CASE("pooling layers") {
+  nn::check_layer(nn::AvgPool2d(2), images);
+  nn::check_layer(nn::AvgPool2d({3, 2}, {.stride = Size2(1, 2), .padding = 1, .ceil_mode = true}), images);
+  nn::check_layer(nn::AdaptiveAvgPool2d(1), images);
+  nn::check_layer(nn::AdaptiveAvgPool2d({std::nullopt, 4}), images);
+  nn::check_layer(nn::MaxPool1d(2, {.stride = 1}), scattered({2, 4, 7}, -2, 2, float32));
+  CHECK(nn::AvgPool2d(2)(images).shape() == Shape{2, 4, 2, 3});
+  CHECK(nn::AdaptiveAvgPool2d({3, 2})(images).shape() == Shape{2, 4, 3, 2});
 }
 
 TEST_CASE("activations and shapes") {
@@ -98,10 +126,10 @@ TEST_CASE("what the call of a layer would refuse, its constructor does") {
   const auto pool = [](const std::string& part, Size2 kernel, const MaxPool2dOptions& options) {
     return fails_with("MaxPool2d: " + part, [&] { nn::MaxPool2d(kernel, options); });
   };
-  CHECK(pool("kernel_size must be at least 1, got (0, 0)", 0, {}));
-  CHECK(pool("kernel_size must be at least 1, got (2, -2)", {2, -2}, {}));
-  CHECK(pool("stride must be at least 1, got (0, 0)", 2, {.stride = 0}));
-  CHECK(pool("dilation must be at least 1, got (1, 0)", 2, {.dilation = {1, 0}}));
+  CHECK(pool("kernel must be from 1 to 2^31 - 1, got (0, 0)", 0, {}));
+  CHECK(pool("kernel must be from 1 to 2^31 - 1, got (2, -2)", {2, -2}, {}));
+  CHECK(pool("stride must be from 1 to 2^31 - 1, got (0, 0)", 2, {.stride = 0}));
+  CHECK(pool("dilation must be from 1 to 2^31 - 1, got (1, 0)", 2, {.dilation = {1, 0}}));
   CHECK(pool("padding must be from 0 to half the kernel, got (-1, -1)", 2, {.padding = -1}));
   CHECK(pool("padding must be from 0 to half the kernel, got (2, 2)", 2, {.padding = 2}));
   CHECK(fails_with("LogSoftmax: dim must be from -8 to 7, got 8", [] { nn::LogSoftmax(8); }));

@@ -63,6 +63,16 @@ TEST_CASE("layers print their arguments") {
   CHECK(print(nn::MultiheadAttention(4, 2)) ==
         "MultiheadAttention(embed_dim=4, num_heads=2, dropout=0, batch_first=false\n"
         "  (out_proj): Linear(in_features=4, out_features=4, bias=true)\n)");
+  CHECK(print(nn::MaxPool1d(2)) ==
+        "MaxPool1d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=false)");
+  CHECK(print(nn::AvgPool2d({2, 3}, {.stride = 1})) ==
+        "AvgPool2d(kernel_size=(2, 3), stride=(1, 1), padding=(0, 0))");
+  CHECK(print(nn::AdaptiveAvgPool2d({std::nullopt, 2})) == "AdaptiveAvgPool2d(output_size=(none, 2))");
+  CHECK(print(nn::Conv1d(2, 4, 3, {.stride = 2, .padding = 1, .dilation = 2, .groups = 2, .bias = false})) ==
+        "Conv1d(2, 4, kernel_size=(3,), stride=(2,), padding=(1,), dilation=(2,), groups=2, bias=false)");
+  CHECK(print(nn::ConvTranspose2d(2, 4, 3, {.stride = 2, .padding = 1, .output_padding = 1, .groups = 2})) ==
+        "ConvTranspose2d(2, 4, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1), output_padding=(1, 1), "
+        "groups=2)");
   CHECK(print(nn::BatchNorm2d(3)) ==
         "BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=true, bias=true, track_running_stats=true)");
   CHECK(print(nn::BatchNorm1d(3, {.momentum = std::nullopt, .affine = false})) ==
