@@ -20,6 +20,7 @@
 #include <tern/core/allocator.h>
 #include <tern/core/dlpack.h>
 #include <tern/core/npy.h>
+#include <tern/core/profile.h>
 #include <tern/core/random.h>
 #include <tern/core/safetensors.h>
 #include <tern/core/tensor.h>
@@ -54,6 +55,7 @@
 #include <tern/optim/sgd.h>
 #include <tern/train/checkpoint.h>
 #include <tern/train/json_log.h>
+#include <tern/train/profiler.h>
 #include <tern/train/program.h>
 #include <tern/train/progress.h>
 #include <tern/train/running_loss.h>

@@ -1,9 +1,12 @@
 #include <tern/autograd/accumulate.h>
+#include <tern/core/profile.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/pointwise.h>
 
 namespace tern::detail {
 namespace {
+
+constexpr const char* name = "accumulate_grad";
 
 // Nobody else holds the handle or the memory.
 bool is_ours_alone(const Tensor& x) { return x.impl()->references() == 1 && x.storage()->references() == 1; }
@@ -13,7 +16,10 @@ bool is_ours_alone(const Tensor& x) { return x.impl()->references() == 1 && x.st
 void accumulate(Tensor& into, Tensor value) {
   if (!into.defined()) {
     into = std::move(value);
-  } else if (is_ours_alone(into) && !into.layout().overlaps_itself()) {
+    return;
+  }
+  const OperationScope scope(name);
+  if (is_ours_alone(into) && !into.layout().overlaps_itself()) {
     kernels::add_(into, value);
   } else {
     into = kernels::add(into, value);
@@ -21,6 +27,7 @@ void accumulate(Tensor& into, Tensor value) {
 }
 
 void accumulate_leaf(TensorImpl& leaf, Tensor value) {
+  const OperationScope scope(name);
   if (leaf.grad.defined()) {
     kernels::add_(leaf.grad, value);
     return;

@@ -19,6 +19,7 @@ bool is_bool(const Tensor& x) { return x.dtype() == boolean; }
 
 // y = a + b; da = dy, db = dy.
 Tensor add(const Tensor& a, const Tensor& b) {
+  const OperationScope scope("add");
   return record("add", kernels::add(a, b), {a, b},
                 [left = Operand(a), right = Operand(b)](const Tensor& dy, Wants wants) -> Gradients {
                   return {wants[0] ? left.gradient(dy) : Tensor(), wants[1] ? right.gradient(dy) : Tensor()};
@@ -27,6 +28,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
 
 // y = a - b; da = dy, db = -dy.
 Tensor sub(const Tensor& a, const Tensor& b) {
+  const OperationScope scope("sub");
   refuse_bool("sub", is_bool(a) || is_bool(b));
   return record("sub", kernels::sub(a, b), {a, b},
                 [left = Operand(a), right = Operand(b)](const Tensor& dy, Wants wants) -> Gradients {
@@ -37,6 +39,7 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 
 // y = a b; da = dy b, db = dy a.
 Tensor mul(const Tensor& a, const Tensor& b) {
+  const OperationScope scope("mul");
   return record(
       "mul", kernels::mul(a, b), {a, b},
       [left = Operand(a), right = Operand(b), a = SavedTensor(b.requires_grad() ? a : Tensor()),
@@ -48,6 +51,7 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 
 // y = a / b; da = dy / b, db = -dy a / b / b.
 Tensor div(const Tensor& a, const Tensor& b) {
+  const OperationScope scope("div");
   return record(
       "div", kernels::div(a, b), {a, b},
       [left = Operand(a), right = Operand(b), a = SavedTensor(b.requires_grad() ? a : Tensor()),
@@ -74,6 +78,7 @@ Tensor sub(Scalar a, const Tensor& b) {
 Tensor div(Scalar a, const Tensor& b) { return div(kernels::scalar_like(a, b), b); }
 
 const Tensor& add_(const Tensor& x, const Tensor& y) {
+  const OperationScope scope("add_");
   check_writable("add_", x, y);
   kernels::binary_(Add{}, x, y);
   record_in_place("add_", x, {y}, [right = Operand(y)](const Tensor& dy, Wants wants) -> Gradients {
@@ -83,6 +88,7 @@ const Tensor& add_(const Tensor& x, const Tensor& y) {
 }
 
 const Tensor& sub_(const Tensor& x, const Tensor& y) {
+  const OperationScope scope("sub_");
   refuse_bool("sub_", is_bool(x) || is_bool(y));
   check_writable("sub_", x, y);
   kernels::binary_(Sub{}, x, y);
@@ -94,6 +100,7 @@ const Tensor& sub_(const Tensor& x, const Tensor& y) {
 
 // The former x is needed only for dy of y.
 const Tensor& mul_(const Tensor& x, const Tensor& y) {
+  const OperationScope scope("mul_");
   check_writable("mul_", x, y);
   const Tensor before = is_grad_enabled() && y.requires_grad() ? kernels::clone(x) : Tensor();
   const SavedTensor operand(y);  // before the write: where y shares memory with x, backward must refuse
@@ -108,6 +115,7 @@ const Tensor& mul_(const Tensor& x, const Tensor& y) {
 }
 
 const Tensor& div_(const Tensor& x, const Tensor& y) {
+  const OperationScope scope("div_");
   check_writable("div_", x, y);
   const Tensor before = is_grad_enabled() && y.requires_grad() ? kernels::clone(x) : Tensor();
   const SavedTensor operand(y);  // before the write: where y shares memory with x, backward must refuse
@@ -133,6 +141,7 @@ const Tensor& mul_(const Tensor& x, Scalar y) { return mul_(x, kernels::scalar_l
 const Tensor& div_(const Tensor& x, Scalar y) { return div_(x, kernels::scalar_like(y, x)); }
 
 const Tensor& copy_(const Tensor& x, const Tensor& src) {
+  const OperationScope scope("copy_");
   check_writable("copy_", x, src);
   kernels::copy(src, x);
   record_in_place("copy_", x, {src}, [source = Operand(src)](const Tensor& dy, Wants wants) -> Gradients {
@@ -142,6 +151,7 @@ const Tensor& copy_(const Tensor& x, const Tensor& src) {
 }
 
 const Tensor& fill_(const Tensor& x, Scalar value) {
+  const OperationScope scope("fill_");
   check_writable("fill_", x);
   kernels::fill(x, value);
   record_in_place("fill_", x, {}, [](const Tensor&) -> Gradients { return {Tensor()}; });

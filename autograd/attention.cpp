@@ -81,6 +81,7 @@ struct SavedAttention {
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options) {
+  const OperationScope scope(operation);
   const double p = options.dropout_p;
   check(p >= 0 && p <= 1, operation, ": dropout_p must be from 0 to 1, got ", p);
   const Tensor& mask = options.attn_mask;

@@ -1,6 +1,7 @@
 #include <tern/autograd/backward.h>
 
 #include <tern/autograd/walk.h>
+#include <tern/core/profile.h>
 #include <tern/kernels/fill.h>
 
 namespace tern {
@@ -29,6 +30,7 @@ void refuse_create_graph(bool create_graph, const char* caller) {
 }  // namespace
 
 void backward(const Tensor& result, const BackwardOptions& options) {
+  const OperationScope scope("backward");
   refuse_create_graph(options.create_graph, "backward");
   Walk walk(result, "backward");
   walk.collect(Walk::Into::leaves);
@@ -37,6 +39,7 @@ void backward(const Tensor& result, const BackwardOptions& options) {
 
 std::vector<Tensor> grad(const Tensor& result, const std::vector<Tensor>& inputs,
                          const GradOptions& options) {
+  const OperationScope scope("grad");
   refuse_create_graph(options.create_graph, "grad");
   Walk walk(result, "grad");
   std::vector<Edge> targets;

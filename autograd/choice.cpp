@@ -13,6 +13,7 @@ namespace {
 // each gets half of dy, as in PyTorch.
 template <class Math, class LoserComparison>
 Tensor extreme(const Math& math, LoserComparison loses, const Tensor& a, const Tensor& b) {
+  const OperationScope scope(Math::name);
   return record(Math::name, kernels::binary(math, a, b), {a, b},
                 [loses, left = Operand(a), right = Operand(b), a = SavedTensor(a), b = SavedTensor(b)](
                     const Tensor& dy, Wants wants) -> Gradients {
@@ -33,6 +34,7 @@ Tensor maximum(const Tensor& a, const Tensor& b) { return extreme(Maximum{}, Les
 Tensor minimum(const Tensor& a, const Tensor& b) { return extreme(Minimum{}, Greater{}, a, b); }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  const OperationScope scope("where");
   return record("where", kernels::where(condition, a, b), {a, b},
                 [left = Operand(a), right = Operand(b), condition = SavedTensor(condition)](
                     const Tensor& dy, Wants wants) -> Gradients {
@@ -50,6 +52,7 @@ Tensor where(const Tensor& condition, Scalar a, const Tensor& b) {
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value) {
+  const OperationScope scope("masked_fill");
   check(broadcast_shapes(x.shape(), mask.shape(), "masked_fill") == x.shape(), "masked_fill: mask of shape ",
         mask.shape(), " does not broadcast to ", x.shape());
   value.check_fits(x.dtype(), "masked_fill");

@@ -67,6 +67,7 @@ Tensor with_more_windows(const Tensor& x, int64_t dim, int64_t output_padding, i
 // Runs `operation` on lines [N, C, L] (or [C, L]) and their weight [OC, C / groups, K] as images of height 1.
 template <class Operation>
 Tensor as_images(const char* name, const Tensor& x, const Tensor& weight, Operation&& operation) {
+  const OperationScope scope(name);
   check((x.dim() == 2 || x.dim() == 3) && weight.dim() == 3, name,
         ": needs an input [N, C, L] or [C, L] and a weight of 3 dimensions, got ", x.shape(), " and ",
         weight.shape());
@@ -76,15 +77,18 @@ Tensor as_images(const char* name, const Tensor& x, const Tensor& weight, Operat
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
+  const OperationScope scope("conv2d");
   return batched(x, [&](const Tensor& images) { return conv2d_batch(images, weight, bias, options, false); });
 }
 
 Tensor conv2d_relu(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
+  const OperationScope scope("conv2d_relu");
   return batched(x, [&](const Tensor& images) { return conv2d_batch(images, weight, bias, options, true); });
 }
 
 Tensor conv2d_relu_max_pool2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
                               const Conv2dOptions& options) {
+  const OperationScope scope("conv2d_relu_max_pool2d");
   return batched(x, [&](const Tensor& images) {
     if (!kernels::fuses_max_pool(images, weight, options)) {
       return max_pool2d(conv2d_batch(images, weight, bias, options, true), 2);
@@ -104,6 +108,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
                         const ConvTranspose2dOptions& options) {
+  const OperationScope scope("conv_transpose2d");
   return batched(x, [&](const Tensor& images) {
     kernels::conv_transpose2d_shape(images.shape(), weight.shape(), options);
     const Size2 stride = options.stride, padding = options.output_padding;

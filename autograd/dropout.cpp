@@ -24,6 +24,7 @@ Tensor masked(const Tensor& x, const Tensor& mask) {
 
 // y = x m / (1 - p); dx = dy m / (1 - p), with the same mask m, made again from the same random numbers.
 Tensor dropout(const Tensor& x, double p, bool training, Generator* generator) {
+  const OperationScope scope("dropout");
   check(p >= 0 && p <= 1, "dropout: p must be from 0 to 1, got ", p);
   if (!training || p == 0) return x;
   const RandomState state = reserve(generator, x, x.numel());
@@ -33,6 +34,7 @@ Tensor dropout(const Tensor& x, double p, bool training, Generator* generator) {
 
 // The same with one number of the mask for each channel.
 Tensor dropout2d(const Tensor& x, double p, bool training, Generator* generator) {
+  const OperationScope scope("dropout2d");
   check(p >= 0 && p <= 1, "dropout2d: p must be from 0 to 1, got ", p);
   check(x.dim() == 3 || x.dim() == 4, "dropout2d: needs [N, C, H, W] or [N, C, L], got ", x.shape());
   check(is_floating_point(x.dtype()), "dropout2d: needs a floating-point tensor, got ", x.dtype());

@@ -3,6 +3,7 @@
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/views.h>
+#include <tern/core/profile.h>
 
 #include <algorithm>
 #include <array>
@@ -221,6 +222,7 @@ class Einsum {
 }  // namespace
 
 Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands) {
+  const OperationScope scope("einsum");
   check(!operands.empty(), "einsum(\"", equation, "\"): needs an operand");
   const DType dtype = operands[0].dtype(), wide = is_reduced_floating_point(dtype) ? float32 : dtype;
   Einsum einsum(equation, operands);

@@ -38,6 +38,7 @@ int64_t count_of_values(const Tensor& x, const char* operation) {
 }  // namespace
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
+  const OperationScope scope("gather");
   return record("gather", kernels::gather(x, dim, index), {x},
                 [shape = x.shape(), dim, index = SavedTensor(index)](const Tensor& dy) -> Gradients {
                   return {kernels::gather_backward(dy, shape, dim, index.get())};
@@ -45,6 +46,7 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
 }
 
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
+  const OperationScope scope("scatter");
   return record(
       "scatter", kernels::scatter(x, dim, index, src), {x, src},
       [dim, index = SavedTensor(index), shape = src.shape()](const Tensor& dy, Wants wants) -> Gradients {
@@ -59,6 +61,7 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, Scalar value) 
 }
 
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
+  const OperationScope scope("scatter_add");
   return record(
       "scatter_add", kernels::scatter_add(x, dim, index, src), {x, src},
       [dim, index = SavedTensor(index), shape = src.shape()](const Tensor& dy, Wants wants) -> Gradients {
@@ -67,6 +70,7 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
 }
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  const OperationScope scope("index_add");
   const Tensor y = kernels::clone(x);
   kernels::index_add(y, dim, index, source);
   return record("index_add", y, {x, source},
@@ -76,6 +80,7 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
+  const OperationScope scope("masked_select");
   check(mask.dtype() == boolean, "masked_select: the mask must be bool, got ", mask.dtype());
   const Shape shape = broadcast_shapes(x.shape(), mask.shape(), "masked_select");
   const Tensor places = kernels::nonzero_flat(mask.with_layout(mask.layout().expand(shape)));
@@ -87,9 +92,13 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
                 });
 }
 
-Tensor nonzero(const Tensor& x) { return kernels::nonzero(x); }
+Tensor nonzero(const Tensor& x) {
+  const OperationScope scope("nonzero");
+  return kernels::nonzero(x);
+}
 
 Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingOptions& options) {
+  const OperationScope scope("embedding");
   check(weight.dim() == 2, "embedding: weight must be [V, D], got ", weight.shape());
   const int64_t rows = weight.size(0);
   std::optional<int64_t> padding = options.padding_idx;
@@ -111,6 +120,7 @@ Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingOptio
 }
 
 Tensor one_hot(const Tensor& indices, int64_t num_classes) {
+  const OperationScope scope("one_hot");
   check(indices.dtype() == int64, "one_hot: index must be int64, got ", indices.dtype());
   if (num_classes == -1) {
     check(indices.numel() > 0, "one_hot: num_classes must be given when there is no index, as in shape ",
@@ -121,6 +131,7 @@ Tensor one_hot(const Tensor& indices, int64_t num_classes) {
 }
 
 Tensor bincount(const Tensor& x, const Tensor& weights, int64_t minlength) {
+  const OperationScope scope("bincount");
   check(!is_floating_point(x.dtype()) && x.dtype() != boolean && x.dim() == 1,
         "bincount: needs integers in one dimension, got ", x.dtype(), " ", x.shape());
   check(minlength >= 0, "bincount: minlength must not be negative, got ", minlength);

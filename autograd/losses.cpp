@@ -42,6 +42,7 @@ Tensor soft_cross_entropy(const Tensor& logits, const Tensor& target, const Cros
 
 // dx[t] = -w[t] dloss / divisor.
 Tensor nll_loss(const Tensor& x, const Tensor& target, const NLLLossOptions& options) {
+  const OperationScope scope("nll_loss");
   const int64_t ignore_index = options.ignore_index;
   const Reduction reduction = options.reduction;
   const auto [loss, divisor] = kernels::nll_loss(x, target, options.weight, ignore_index, reduction);
@@ -56,6 +57,7 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const NLLLossOptions& opt
 // dlogits = w[t] (softmax(logits) - onehot(t)) dloss / divisor, with the smoothed distribution in place of
 // onehot(t).
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
+  const OperationScope scope("cross_entropy");
   if (is_floating_point(target.dtype())) return soft_cross_entropy(logits, target, options);
   const kernels::CrossEntropyOptions kernel{options.ignore_index, options.label_smoothing, options.reduction};
   const kernels::CrossEntropy forward =

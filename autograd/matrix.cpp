@@ -41,6 +41,7 @@ Tensor product_gradient(const Tensor& left, const Tensor& right, const Shape& ma
 // Y = A B; dA = dY B^T, dB = A^T dY, where vectors are matrices with one row or column, and batches of A that
 // meet a single B are rows of one matrix.
 Tensor matmul(const Tensor& a, const Tensor& b) {
+  const OperationScope scope("matmul");
   return record("matmul", kernels::matmul(a, b), {a, b},
                 [a = SavedTensor(a), b = SavedTensor(b)](const Tensor& dy, Wants wants) -> Gradients {
                   const Shape shape_a = a.get().shape(), shape_b = b.get().shape();
@@ -61,17 +62,20 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor dot(const Tensor& a, const Tensor& b) {
+  const OperationScope scope("dot");
   check(a.dim() == 1 && a.shape() == b.shape(), "dot: needs two vectors of one size, got ", a.shape(),
         " and ", b.shape());
   return matmul(a, b);
 }
 
 Tensor outer(const Tensor& a, const Tensor& b) {
+  const OperationScope scope("outer");
   check(a.dim() == 1 && b.dim() == 1, "outer: needs two vectors, got ", a.shape(), " and ", b.shape());
   return unsqueeze(a, 1) * b;
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
+  const OperationScope scope("bmm");
   check(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(1),
         "bmm: needs [B, N, M] and [B, M, P], got ", a.shape(), " and ", b.shape());
   return matmul(a, b);
@@ -110,6 +114,7 @@ Tensor from_memory_columns(const Tensor& dweight, const Shape& x) {
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const OperationScope scope("linear");
   return record(
       "linear", kernels::linear(x, weight, bias), {x, weight, bias},
       [x = SavedTensor(x), weight = SavedTensor(weight)](const Tensor& dy, Wants wants) -> Gradients {
@@ -118,6 +123,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }
 
 Tensor flatten_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const OperationScope scope("flatten_linear");
   check(x.dim() == 4, "flatten_linear: input must be [N, C, H, W], got ", x.shape());
   const int64_t features = x.size(1) * x.size(2) * x.size(3);
   check(weight.dim() == 2 && weight.size(1) == features, "flatten_linear: weight must be [out, ", features,

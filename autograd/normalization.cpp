@@ -40,6 +40,7 @@ Tensor record_rows(const char* operation, const kernels::LayerNorm& forward, con
 
 Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                   const Tensor& weight, const Tensor& bias, const BatchNormOptions& options) {
+  const OperationScope scope("batch_norm");
   kernels::check_batch_norm(x, weight, bias);
   check(running_mean.defined() == running_var.defined(),
         "batch_norm: needs both running_mean and running_var, or neither");
@@ -71,12 +72,14 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
 
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
                   double eps) {
+  const OperationScope scope("layer_norm");
   const kernels::LayerNorm forward = kernels::layer_norm(x, normalized_shape, weight, bias, eps);
   return record_rows("layer_norm", forward, x, weight, bias, normalized_shape);
 }
 
 Tensor rms_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                 std::optional<double> eps) {
+  const OperationScope scope("rms_norm");
   const double smallest = x.dtype() == float64 ? std::numeric_limits<double>::epsilon()
                                                : static_cast<double>(std::numeric_limits<float>::epsilon());
   const kernels::LayerNorm forward = kernels::rms_norm(x, normalized_shape, weight, eps.value_or(smallest));
@@ -84,6 +87,7 @@ Tensor rms_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& we
 }
 
 Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
+  const OperationScope scope("group_norm");
   const kernels::GroupNorm forward = kernels::group_norm(x, num_groups, weight, bias, eps);
   return record(
       "group_norm", forward.y, {x, weight, bias},

@@ -81,14 +81,17 @@ Tensor pair_loss(const char* operation, const LossMath& math, const LossOperands
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  const OperationScope scope("mse_loss");
   return pair_loss("mse_loss", OfDifference<SquaredDistance>{}, {x, target, {}, {}}, reduction);
 }
 
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  const OperationScope scope("l1_loss");
   return pair_loss("l1_loss", OfDifference<Distance>{}, {x, target, {}, {}}, reduction);
 }
 
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, const SmoothL1LossOptions& options) {
+  const OperationScope scope("smooth_l1_loss");
   check(options.beta >= 0, "smooth_l1_loss: beta must not be negative, got ", options.beta);
   const LossOperands operands{x, target, {}, {}};
   if (options.beta == 0)
@@ -98,12 +101,14 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, const SmoothL1LossO
 }
 
 Tensor huber_loss(const Tensor& x, const Tensor& target, const HuberLossOptions& options) {
+  const OperationScope scope("huber_loss");
   check(options.delta > 0, "huber_loss: delta must be above 0, got ", options.delta);
   return pair_loss("huber_loss", OfDifference<HuberDistance>{{options.delta}}, {x, target, {}, {}},
                    options.reduction);
 }
 
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const BCELossOptions& options) {
+  const OperationScope scope("binary_cross_entropy");
   const Tensor y =
       pair_loss("binary_cross_entropy", BinaryEntropy{}, {x, target, options.weight, {}}, options.reduction);
   // An x outside gives NaN: only then is it worth looking for.
@@ -119,11 +124,13 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const BCELoss
 
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
                                         const BCEWithLogitsLossOptions& options) {
+  const OperationScope scope("binary_cross_entropy_with_logits");
   return pair_loss("binary_cross_entropy_with_logits", BinaryEntropyOfLogits{},
                    {x, target, options.weight, options.pos_weight}, options.reduction);
 }
 
 Tensor kl_div(const Tensor& x, const Tensor& target, const KLDivLossOptions& options) {
+  const OperationScope scope("kl_div");
   const KLDivReduction reduction = options.reduction;
   const LossMath math = options.log_target ? LossMath(DivergenceOfLogarithms{}) : LossMath(Divergence{});
   double divisor = divisor_of(x, reduction == KLDivReduction::mean ? Reduction::mean : Reduction::sum);

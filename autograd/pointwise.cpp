@@ -17,6 +17,7 @@ namespace {
 // where the maths does not take them, are converted to float32 first.
 template <class Math>
 Tensor pointwise(const Math& math, const Tensor& x) {
+  const OperationScope scope(Math::name);
   const bool convert = !is_floating_point(x.dtype()) && !TakesIntegers<Math>;
   const Tensor input = convert ? kernels::to(x, float32) : x;
   Tensor y = kernels::unary(math, input);
@@ -39,6 +40,12 @@ template <class Math>
 Tensor activation(const Math& math, const Tensor& x) {
   check(is_floating_point(x.dtype()), Math::name, ": needs a floating-point tensor, got ", x.dtype());
   return pointwise(math, x);
+}
+
+template <class Math>
+Tensor comparison(const Math& math, const Tensor& a, const Tensor& b) {
+  const OperationScope scope(Math::name);
+  return kernels::compare(math, a, b);
 }
 
 }  // namespace
@@ -80,6 +87,7 @@ Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> m
   const double high = max ? max->to_double() : std::numeric_limits<double>::infinity();
   check(!std::isnan(low) && !std::isnan(high), "clamp: a bound is NaN");
   if (is_floating_point(x.dtype())) return pointwise(Clamp{low, high}, x);
+  const OperationScope scope("clamp");
   const auto [lowest, highest] = integer_range(x.dtype());
   check(low <= static_cast<double>(highest) && high >= static_cast<double>(lowest), "clamp: no ", x.dtype(),
         " lies between the bounds ", low, " and ", high);
@@ -92,12 +100,12 @@ Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> m
   return y;
 }
 
-Tensor eq(const Tensor& a, const Tensor& b) { return kernels::compare(Equal{}, a, b); }
-Tensor ne(const Tensor& a, const Tensor& b) { return kernels::compare(NotEqual{}, a, b); }
-Tensor lt(const Tensor& a, const Tensor& b) { return kernels::compare(Less{}, a, b); }
-Tensor le(const Tensor& a, const Tensor& b) { return kernels::compare(LessEqual{}, a, b); }
-Tensor gt(const Tensor& a, const Tensor& b) { return kernels::compare(Greater{}, a, b); }
-Tensor ge(const Tensor& a, const Tensor& b) { return kernels::compare(GreaterEqual{}, a, b); }
+Tensor eq(const Tensor& a, const Tensor& b) { return comparison(Equal{}, a, b); }
+Tensor ne(const Tensor& a, const Tensor& b) { return comparison(NotEqual{}, a, b); }
+Tensor lt(const Tensor& a, const Tensor& b) { return comparison(Less{}, a, b); }
+Tensor le(const Tensor& a, const Tensor& b) { return comparison(LessEqual{}, a, b); }
+Tensor gt(const Tensor& a, const Tensor& b) { return comparison(Greater{}, a, b); }
+Tensor ge(const Tensor& a, const Tensor& b) { return comparison(GreaterEqual{}, a, b); }
 Tensor eq(const Tensor& a, Scalar b) { return eq(a, kernels::scalar_like(b, a)); }
 Tensor ne(const Tensor& a, Scalar b) { return ne(a, kernels::scalar_like(b, a)); }
 Tensor lt(const Tensor& a, Scalar b) { return lt(a, kernels::scalar_like(b, a)); }
@@ -105,17 +113,19 @@ Tensor le(const Tensor& a, Scalar b) { return le(a, kernels::scalar_like(b, a));
 Tensor gt(const Tensor& a, Scalar b) { return gt(a, kernels::scalar_like(b, a)); }
 Tensor ge(const Tensor& a, Scalar b) { return ge(a, kernels::scalar_like(b, a)); }
 
-Tensor logical_and(const Tensor& a, const Tensor& b) { return kernels::compare(LogicalAnd{}, a, b); }
-Tensor logical_or(const Tensor& a, const Tensor& b) { return kernels::compare(LogicalOr{}, a, b); }
-Tensor logical_xor(const Tensor& a, const Tensor& b) { return kernels::compare(LogicalXor{}, a, b); }
+Tensor logical_and(const Tensor& a, const Tensor& b) { return comparison(LogicalAnd{}, a, b); }
+Tensor logical_or(const Tensor& a, const Tensor& b) { return comparison(LogicalOr{}, a, b); }
+Tensor logical_xor(const Tensor& a, const Tensor& b) { return comparison(LogicalXor{}, a, b); }
 Tensor logical_not(const Tensor& x) { return x == kernels::scalar_like(0, x); }
 
 bool equal(const Tensor& a, const Tensor& b) {
+  const OperationScope scope("equal");
   if (a.shape() != b.shape() || a.dtype() != b.dtype() || a.device() != b.device()) return false;
   return kernels::all(eq(a, b)).item<bool>();
 }
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  const OperationScope scope("allclose");
   check(is_floating_point(a.dtype()) && is_floating_point(b.dtype()),
         "allclose: needs floating-point tensors, got ", a.dtype(), " and ", b.dtype());
   if (a.shape() != b.shape()) return false;

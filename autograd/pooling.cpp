@@ -50,6 +50,7 @@ ValuesAndIndices both_batched(const Tensor& x, Operation&& operation) {
 // Runs `operation` on lines [N, C, L] or [C, L] as images of height 1.
 template <class Operation>
 Tensor as_images(const char* name, const Tensor& x, Operation&& operation) {
+  const OperationScope scope(name);
   check(x.dim() == 2 || x.dim() == 3, name, ": input must be [N, C, L] or [C, L], got ", x.shape());
   return squeeze(operation(unsqueeze(x, -2)), -2);
 }
@@ -61,11 +62,13 @@ std::optional<Size2> wide_stride(std::optional<int64_t> stride) {
 }  // namespace
 
 Tensor max_pool2d(const Tensor& x, Size2 kernel_size, const MaxPool2dOptions& options) {
+  const OperationScope scope("max_pool2d");
   return batched(x, [&](const Tensor& images) { return max_pool_batch(images, kernel_size, options).y; });
 }
 
 ValuesAndIndices max_pool2d_with_indices(const Tensor& x, Size2 kernel_size,
                                          const MaxPool2dOptions& options) {
+  const OperationScope scope("max_pool2d_with_indices");
   return both_batched(x, [&](const Tensor& images) -> ValuesAndIndices {
     const MaxPooled pooled = max_pool_batch(images, kernel_size, options);
     return {pooled.y, kernels::max_pool2d_indices(pooled.argmax, images.shape(), kernel_size, options)};
@@ -73,12 +76,14 @@ ValuesAndIndices max_pool2d_with_indices(const Tensor& x, Size2 kernel_size,
 }
 
 Tensor avg_pool2d(const Tensor& x, Size2 kernel_size, const AvgPool2dOptions& options) {
+  const OperationScope scope("avg_pool2d");
   return batched(x, [&](const Tensor& images) {
     return average("avg_pool2d", images, kernels::avg_pool2d_spans(images.shape(), kernel_size, options));
   });
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& x, const OutputSize2& output_size) {
+  const OperationScope scope("adaptive_avg_pool2d");
   return batched(x, [&](const Tensor& images) {
     const char* operation = "adaptive_avg_pool2d";
     return average(operation, images, kernels::adaptive_spans(operation, images.shape(), output_size));
@@ -86,10 +91,12 @@ Tensor adaptive_avg_pool2d(const Tensor& x, const OutputSize2& output_size) {
 }
 
 Tensor adaptive_max_pool2d(const Tensor& x, const OutputSize2& output_size) {
+  const OperationScope scope("adaptive_max_pool2d");
   return batched(x, [&](const Tensor& images) { return adaptive_max(images, output_size).values; });
 }
 
 ValuesAndIndices adaptive_max_pool2d_with_indices(const Tensor& x, const OutputSize2& output_size) {
+  const OperationScope scope("adaptive_max_pool2d_with_indices");
   return both_batched(x, [&](const Tensor& images) { return adaptive_max(images, output_size); });
 }
 

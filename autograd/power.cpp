@@ -25,6 +25,7 @@ Tensor exponent_gradient(const Tensor& dy, const Tensor& a, const Tensor& b, con
 }
 
 Tensor power(const Tensor& a, double exponent) {
+  const OperationScope scope("pow");
   return record("pow", kernels::unary(Power{exponent}, a), {a},
                 [exponent, a = SavedTensor(a)](const Tensor& dy) -> Gradients {
                   return {kernels::unary_backward(Power{exponent}, a.get(), dy)};
@@ -34,6 +35,7 @@ Tensor power(const Tensor& a, double exponent) {
 }  // namespace
 
 Tensor pow(const Tensor& a, const Tensor& b) {
+  const OperationScope scope("pow");
   check(a.dtype() != boolean || b.dtype() != boolean, "pow: needs a number, got two operands of bool");
   Tensor y = kernels::binary(Pow{}, a, b);
   return record(

@@ -13,6 +13,7 @@ namespace tern {
 namespace {
 
 Tensor stack_span(std::span<const Tensor> tensors, int64_t dim) {
+  const OperationScope scope("stack");
   check(!tensors.empty(), "stack: needs at least one tensor");
   dim = normalize_dim(dim, tensors[0].dim() + 1, "stack");
   std::vector<Tensor> parts;
@@ -42,6 +43,7 @@ std::vector<Tensor> split_evenly(const Tensor& x, int64_t size, int64_t dim) {
 }
 
 std::vector<Tensor> split_span(const Tensor& x, std::span<const int64_t> sizes, int64_t dim) {
+  const OperationScope scope("split");
   dim = checked_dim(x, dim, "split");
   int64_t rest = x.shape()[dim];
   for (const int64_t size : sizes) {
@@ -98,6 +100,7 @@ Tensor repeated(const char* operation, const Tensor& x, const Repetitions& repet
 }
 
 Tensor triangle(const char* operation, const Tensor& x, int64_t diagonal, bool upper) {
+  const OperationScope scope(operation);
   return record(operation, kernels::triangle(x, diagonal, upper), {x},
                 [=](const Tensor& dy) -> Gradients { return {kernels::triangle(dy, diagonal, upper)}; });
 }
@@ -110,6 +113,7 @@ Tensor stack(std::initializer_list<Tensor> tensors, int64_t dim) {
 Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) { return stack_span(tensors, dim); }
 
 std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
+  const OperationScope scope("split");
   dim = checked_dim(x, dim, "split");
   check(split_size > 0 || (split_size == 0 && x.shape()[dim] == 0), "split: split_size must be above 0, got ",
         split_size);
@@ -124,6 +128,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<int64_t>& split_siz
 }
 
 std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
+  const OperationScope scope("chunk");
   dim = checked_dim(x, dim, "chunk");
   check(chunks > 0, "chunk: chunks must be above 0, got ", chunks);
   const int64_t size = x.shape()[dim];
@@ -131,6 +136,7 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
 }
 
 std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
+  const OperationScope scope("unbind");
   dim = checked_dim(x, dim, "unbind");
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < x.shape()[dim]; ++i) parts.push_back(select(x, dim, i));
@@ -152,17 +158,20 @@ Tensor swapaxes(const Tensor& x, int64_t axis0, int64_t axis1) { return transpos
 
 // dx = dy moved the other way.
 Tensor flip(const Tensor& x, const Shape& dims) {
+  const OperationScope scope("flip");
   return record("flip", kernels::flip(x, dims), {x},
                 [dims](const Tensor& dy) -> Gradients { return {kernels::flip(dy, dims)}; });
 }
 
 Tensor roll(const Tensor& x, const Shape& shifts, const Shape& dims) {
+  const OperationScope scope("roll");
   return record("roll", kernels::roll(x, shifts, dims), {x}, [shifts, dims](const Tensor& dy) -> Gradients {
     return {kernels::roll(dy, shifts, dims, true)};
   });
 }
 
 Tensor repeat(const Tensor& x, const Shape& sizes) {
+  const OperationScope scope("repeat");
   const int lead = sizes.dim() - static_cast<int>(x.dim());
   check(lead >= 0, "repeat: needs a size for each dimension of ", x.shape(), ", got ", sizes);
   Shape shape = Shape::filled(sizes.dim(), 1);
@@ -180,6 +189,7 @@ Tensor repeat(const Tensor& x, const Shape& sizes) {
 
 Tensor repeat_interleave(const Tensor& x, int64_t repeats, std::optional<int64_t> dim) {
   if (!dim) return repeat_interleave(reshape(x, {-1}), repeats, 0);
+  const OperationScope scope("repeat_interleave");
   const int64_t d = checked_dim(x, *dim, "repeat_interleave");
   Shape shape = x.shape();
   const Repetition one{product(shape, 0, d + 1), repeats, product(shape, d + 1, shape.dim())};
@@ -192,6 +202,7 @@ Tensor triu(const Tensor& x, int64_t diagonal) { return triangle("triu", x, diag
 
 // dx = dy at the elements, plus dy at what they were repeated to.
 Tensor pad(const Tensor& x, const std::vector<int64_t>& padding, PadMode mode, Scalar value) {
+  const OperationScope scope("pad");
   return record("pad", kernels::pad(x, padding, mode, value), {x},
                 [padding, mode, shape = x.shape()](const Tensor& dy) -> Gradients {
                   return {kernels::pad_backward(dy, shape, padding, mode)};

@@ -3,6 +3,7 @@
 //
 //   // y = exp(x); dx = dy y.
 //   Tensor my_exp(const Tensor& x) {
+//     const OperationScope scope("my_exp");  // for profilers
 //     const Tensor y = exp(x.detach());  // not recorded; kernels:: has functions that never are
 //     return record("my_exp", y, {x}, [y = SavedTensor(y)](const Tensor& dy) -> Gradients {
 //       return {dy * y.get()};
@@ -16,6 +17,7 @@
 
 #include <tern/autograd/grad_mode.h>
 #include <tern/autograd/node.h>
+#include <tern/core/profile.h>
 
 #include <concepts>
 #include <optional>

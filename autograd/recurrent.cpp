@@ -65,6 +65,7 @@ Tensor last_of(const Tensor& output, const Tensor& start, bool reverse) {
 
 RecurrentOutput lstm(const Tensor& x, const Tensor& h0, const Tensor& c0, const Tensor& weight_ih,
                      const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh, bool reverse) {
+  const OperationScope scope("lstm");
   const DType own = x.dtype(), wide = computed_in("lstm", x);
   const Tensor projected = linear(to(x, wide), to(weight_ih, wide), to_if_defined(bias_ih, wide));
   const Tensor h = to(h0, wide);
@@ -77,6 +78,7 @@ RecurrentOutput lstm(const Tensor& x, const Tensor& h0, const Tensor& c0, const 
 
 RecurrentOutput gru(const Tensor& x, const Tensor& h0, const Tensor& weight_ih, const Tensor& weight_hh,
                     const Tensor& bias_ih, const Tensor& bias_hh, bool reverse) {
+  const OperationScope scope("gru");
   const DType own = x.dtype(), wide = computed_in("gru", x);
   const Tensor projected = linear(to(x, wide), to(weight_ih, wide), to_if_defined(bias_ih, wide));
   const Tensor h = to(h0, wide);

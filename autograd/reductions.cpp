@@ -35,6 +35,7 @@ Tensor record_chosen(const char* operation, const Tensor& x, int64_t dim, bool k
 }  // namespace
 
 Tensor sum(const Tensor& x, const Shape& dims, bool keepdim) {
+  const OperationScope scope("sum");
   Tensor y = kernels::sum(x, dims, keepdim);
   return record("sum", y, {x},
                 [kept = kernels::reduced_shape(x.shape(), dims, true, "sum"),
@@ -42,6 +43,7 @@ Tensor sum(const Tensor& x, const Shape& dims, bool keepdim) {
 }
 
 Tensor mean(const Tensor& x, const Shape& dims, bool keepdim) {
+  const OperationScope scope("mean");
   Tensor y = kernels::mean(x, dims, keepdim);
   const double count = static_cast<double>(x.numel()) / static_cast<double>(std::max<int64_t>(y.numel(), 1));
   return record("mean", y, {x},
@@ -53,6 +55,7 @@ Tensor mean(const Tensor& x, const Shape& dims, bool keepdim) {
 
 // dx = dy times the product of the other elements.
 Tensor prod(const Tensor& x, const Shape& dims, bool keepdim) {
+  const OperationScope scope("prod");
   return record("prod", kernels::prod(x, dims, keepdim), {x},
                 [dims, kept = kernels::reduced_shape(x.shape(), dims, true, "prod"),
                  x = SavedTensor(x)](const Tensor& dy) -> Gradients {
@@ -63,11 +66,13 @@ Tensor prod(const Tensor& x, const Shape& dims, bool keepdim) {
 }
 
 ValuesAndIndices max(const Tensor& x, int64_t dim, bool keepdim) {
+  const OperationScope scope("max");
   const ValuesAndIndices chosen = kernels::max_with_indices(x, dim, keepdim);
   return {record_chosen("max", x, dim, keepdim, chosen), chosen.indices};
 }
 
 ValuesAndIndices min(const Tensor& x, int64_t dim, bool keepdim) {
+  const OperationScope scope("min");
   const ValuesAndIndices chosen = kernels::min_with_indices(x, dim, keepdim);
   return {record_chosen("min", x, dim, keepdim, chosen), chosen.indices};
 }
@@ -76,12 +81,20 @@ Tensor max(const Tensor& x) { return max(reshape(x, {-1}), 0).values; }
 Tensor min(const Tensor& x) { return min(reshape(x, {-1}), 0).values; }
 
 Tensor argmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  const OperationScope scope("argmax");
   return kernels::argmax(x, dim, keepdim);
 }
 Tensor argmin(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  const OperationScope scope("argmin");
   return kernels::argmin(x, dim, keepdim);
 }
-Tensor any(const Tensor& x, const Shape& dims, bool keepdim) { return kernels::any(x, dims, keepdim); }
-Tensor all(const Tensor& x, const Shape& dims, bool keepdim) { return kernels::all(x, dims, keepdim); }
+Tensor any(const Tensor& x, const Shape& dims, bool keepdim) {
+  const OperationScope scope("any");
+  return kernels::any(x, dims, keepdim);
+}
+Tensor all(const Tensor& x, const Shape& dims, bool keepdim) {
+  const OperationScope scope("all");
+  return kernels::all(x, dims, keepdim);
+}
 
 }  // namespace tern

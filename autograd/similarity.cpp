@@ -4,6 +4,7 @@
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/statistics.h>
 #include <tern/autograd/views.h>
+#include <tern/core/profile.h>
 #include <tern/kernels/pointwise.h>
 
 namespace tern {
@@ -18,11 +19,13 @@ Tensor wide(const char* operation, const Tensor& x) {
 }  // namespace
 
 Tensor normalize(const Tensor& x, double p, int64_t dim, double eps) {
+  const OperationScope scope("normalize");
   const Tensor t = wide("normalize", x);
   return to(t / clamp(norm(t, p, {dim}, true), eps), x.dtype());
 }
 
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double eps) {
+  const OperationScope scope("cosine_similarity");
   const char* operation = "cosine_similarity";
   const Tensor left = wide(operation, a), right = wide(operation, b);
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), operation);

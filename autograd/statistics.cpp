@@ -25,6 +25,7 @@ Tensor times(const Tensor& x, double factor) { return kernels::mul(x, scalar_lik
 template <class Value, class Gradient>
 Tensor reduction(const char* operation, const Tensor& x, const Shape& dims, bool keepdim, Value value,
                  Gradient gradient) {
+  const OperationScope scope(operation);
   check(is_floating_point(x.dtype()), operation, ": needs a floating-point tensor, got ", x.dtype());
   const DType dtype = x.dtype(), wide = is_reduced_floating_point(dtype) ? float32 : dtype;
   const Tensor input = kernels::to(x, wide), kept = value(input);

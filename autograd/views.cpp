@@ -15,6 +15,7 @@ namespace {
 // A view whose gradient is another view, of dy.
 template <class Reverse>
 Tensor reversible(const char* operation, const Tensor& x, const Layout& layout, Reverse reverse) {
+  const OperationScope scope(operation);
   return record_view(operation, x.with_layout(layout), x, [reverse](const Tensor& dy) -> Gradients {
     return {dy.with_layout(reverse(dy.layout()))};
   });
@@ -24,6 +25,7 @@ Tensor reversible(const char* operation, const Tensor& x, const Layout& layout, 
 // a whole.
 template <class Part>
 Tensor partial(const char* operation, const Tensor& x, Part part) {
+  const OperationScope scope(operation);
   return record_view(operation, x.with_layout(part(x.layout())), x,
                      [part, whole = x.layout()](const Tensor& dy) -> Gradients {
                        Tensor dx = empty_strided(whole.shape, whole.strides_like(), dy.dtype(), dy.device());
@@ -40,6 +42,7 @@ Tensor reshaped(const Tensor& dy, const Shape& shape) {
 }
 
 Tensor view_as(const char* operation, const Tensor& x, const Layout& layout) {
+  const OperationScope scope(operation);
   return record_view(operation, x.with_layout(layout), x,
                      [shape = x.shape()](const Tensor& dy) -> Gradients { return {reshaped(dy, shape)}; });
 }
@@ -63,6 +66,7 @@ Tensor view(const Tensor& x, const Shape& shape) {
 Tensor reshape(const Tensor& x, const Shape& shape) {
   const Shape target = infer_shape(shape, x.numel(), "reshape");
   if (const auto layout = x.layout().view(target)) return view_as("reshape", x, *layout);
+  const OperationScope scope("reshape");
   return record("reshape", kernels::contiguous(x).with_layout(Layout(target)), {x},
                 [shape = x.shape()](const Tensor& dy) -> Gradients { return {reshaped(dy, shape)}; });
 }
@@ -99,6 +103,7 @@ Tensor squeeze(const Tensor& x, int64_t dim) { return view_as("squeeze", x, x.la
 Tensor unsqueeze(const Tensor& x, int64_t dim) { return view_as("unsqueeze", x, x.layout().unsqueeze(dim)); }
 
 Tensor expand(const Tensor& x, const Shape& shape) {
+  const OperationScope scope("expand");
   return record_view(
       "expand", x.with_layout(x.layout().expand(shape)), x,
       [shape = x.shape()](const Tensor& dy) -> Gradients { return {kernels::sum_to(dy, shape)}; });
@@ -159,6 +164,7 @@ Tensor index(const Tensor& x, std::initializer_list<Index> indices) {
 }
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
+  const OperationScope scope("index_select");
   return record("index_select", kernels::index_select(x, dim, index), {x},
                 [layout = x.layout(), dim, index = SavedTensor(index)](const Tensor& dy) -> Gradients {
                   Tensor dx = empty_strided(layout.shape, layout.strides_like(), dy.dtype(), dy.device());
@@ -171,6 +177,7 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
 namespace {
 
 Tensor cat_span(std::span<const Tensor> tensors, int64_t dim) {
+  const OperationScope scope("cat");
   check(!tensors.empty(), "cat: needs at least one tensor");
   dim = normalize_dim(dim, tensors[0].dim(), "cat");
   DType dtype = tensors[0].dtype();

@@ -5,6 +5,7 @@
 #include <tern/autograd/backward.h>
 #include <tern/autograd/grad_mode.h>
 #include <tern/autograd/hooks.h>
+#include <tern/core/profile.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,6 +27,11 @@ class RunningGuard {
 thread_local std::vector<Node*> spare_list;
 
 std::atomic<uint64_t> walks = 0;
+
+Gradients profiled_apply(Node& node, Wants wants) {
+  const ProfileScope scope(node.name, ProfileKind::backward);
+  return node.apply(node.dy, wants);
+}
 
 }  // namespace
 
@@ -125,7 +131,7 @@ void Walk::step(Node& node, bool retain_graph) {
   check(!node.released(), "backward: ", node.name,
         " was walked before and gave up what it kept; walk it the first time with retain_graph");
   running = node.name;
-  Gradients gradients = node.apply(node.dy, wants);
+  Gradients gradients = profiled_apply(node, wants);
   check(gradients.size() == node.inputs.size(), node.name, ": its backward returned ", gradients.size(),
         " gradients for ", node.inputs.size(), " inputs");
   if (is_anomaly_detected()) check_gradients(node, gradients, wants, nodes_);

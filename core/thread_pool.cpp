@@ -1,6 +1,7 @@
 #include <tern/core/thread_pool.h>
 
 #include <tern/core/error.h>
+#include <tern/core/profile.h>
 
 #include <algorithm>
 #include <atomic>
@@ -125,10 +126,14 @@ class Pool {
 
   void work(int index) {
     index_in_pool = index;
+    name_this_thread("kernel thread", index);
     for (uint64_t seen = 0;; ++seen) {
       wait_for_job(seen);
       if (stopping_) return;
-      take_blocks();
+      {
+        const ProfileScope scope("parallel_for", ProfileKind::threads);
+        take_blocks();
+      }
       running_.fetch_sub(1, std::memory_order_release);
     }
   }

@@ -1,5 +1,6 @@
 #include <tern/data/loader_core.h>
 
+#include <tern/core/profile.h>
 #include <tern/data/prefetcher.h>
 
 #include <algorithm>
@@ -85,6 +86,7 @@ void LoaderCore::begin() {
 }
 
 bool LoaderCore::next(Tensors& batch) {
+  const ProfileScope scope("DataLoader next", ProfileKind::data);
   batch.clear();
   try {
     return load_next(batch);

@@ -1,5 +1,7 @@
 #include <tern/data/prefetcher.h>
 
+#include <tern/core/profile.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -46,6 +48,7 @@ std::string place(int64_t sample, int worker) {
 
 void load_slot(Slot& slot, const Load& load, std::span<const int64_t> indices, RandomKey key, int worker,
                const std::atomic<bool>* cancelled) {
+  const ProfileScope scope("DataLoader load", ProfileKind::data);
   try {
     BatchWriter batch(slot, indices, key, cancelled);
     load(batch);
@@ -82,6 +85,7 @@ struct Prefetcher::Shared {
 };
 
 void Prefetcher::work(Shared& shared, int worker) {
+  name_this_thread("loader worker", worker);
   std::unique_lock lock(shared.mutex);
   for (;;) {
     shared.work.wait(lock, [&] { return shared.stopping || shared.has_work(); });

@@ -1,5 +1,6 @@
 #include <tern/nn/module.h>
 
+#include <tern/core/type_name.h>
 #include <tern/kernels/copy.h>
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 #include <ostream>
 #include <sstream>
 #include <typeinfo>
-
-#include <cxxabi.h>
 
 namespace tern::nn {
 namespace {
@@ -115,13 +114,10 @@ void print(std::ostream& out, Module& module, const std::string& indent) {
 
 void Module::members(Visitor&) {}
 
-std::string Module::describe() const {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status), &std::free);
-  const std::string full = status == 0 ? name.get() : typeid(*this).name();
-  const size_t colon = full.rfind("::");
-  return (colon == std::string::npos ? full : full.substr(colon + 2)) + "()";
+std::string Module::describe() const { return short_type_name(typeid(*this).name()) + "()"; }
+
+void ModuleScope::begin(const Module& module) {
+  ProfileScope::begin(typeid(module).name(), ProfileKind::module, &module);
 }
 
 NamedTensors Module::named_parameters() const { return unique_tensors(*this, false); }

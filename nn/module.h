@@ -16,6 +16,7 @@
 // (nn/check_layer.h) finds it. A module is used by one thread at a time.
 #pragma once
 
+#include <tern/core/profile.h>
 #include <tern/core/safetensors.h>
 #include <tern/core/tensor.h>
 
@@ -107,6 +108,18 @@ class Module {
 /// Gives `module` and everything below it tensors (ties survive) and a training flag of its own. For clone().
 void make_independent(Module& module);
 
+/// The profiler's scope of a module's forward pass. Calling a Layer, or one in a Sequential, opens it.
+class ModuleScope : public ProfileScope {
+ public:
+  [[nodiscard]] explicit ModuleScope(const Module& module) {
+    if (is_profiling()) [[unlikely]]
+      begin(module);
+  }
+
+ private:
+  void begin(const Module& module);
+};
+
 /// What a layer derives from: knows how to copy a Derived, and calls its forward() with any arguments.
 template <class Derived>
 class Layer : public Module {
@@ -116,6 +129,7 @@ class Layer : public Module {
   }
   template <class... Arguments>
   auto operator()(Arguments&&... arguments) {
+    const ModuleScope scope(*this);
     return static_cast<Derived&>(*this).forward(std::forward<Arguments>(arguments)...);
   }
 };

@@ -32,7 +32,7 @@ void Adagrad::step() {
     if (!state.sum.defined()) state.sum = full_like(parameter, o.initial_accumulator_value);
     return {parameter, gradient, state.sum, ++state.step};
   };
-  step_groups(entries_, entry, [](const auto& entries, const AdagradOptions& o) {
+  step_groups("Adagrad", entries_, entry, [](const auto& entries, const AdagradOptions& o) {
     kernels::adagrad_step(entries, {o.lr, o.lr_decay, o.weight_decay, o.eps, o.maximize});
   });
 }

@@ -48,7 +48,7 @@ void AdamOf<Options>::step() {
             o.amsgrad ? zeros_once(state.max_square, parameter) : Tensor(),
             ++state.step};
   };
-  this->step_groups(entries_, entry, [](const auto& entries, const Options& o) {
+  this->step_groups(Options::name, entries_, entry, [](const auto& entries, const Options& o) {
     kernels::adam_step(
         entries, {o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.amsgrad, o.maximize, Options::decoupled});
   });

@@ -1,5 +1,6 @@
 #include <tern/optim/clip.h>
 
+#include <tern/core/profile.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/fill.h>
 #include <tern/kernels/gradient_norm.h>
@@ -78,6 +79,7 @@ struct Gradients {
 
 Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
                        bool error_if_nonfinite) {
+  const OperationScope scope("clip_grad_norm_");
   check(max_norm >= 0, "clip_grad_norm_: max_norm must not be negative, got ", max_norm);
   check(norm_type > 0, "clip_grad_norm_: norm_type must be above 0, got ", norm_type);
   const Gradients gradients{parameters};
@@ -94,6 +96,7 @@ Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
 }
 
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value) {
+  const OperationScope scope("clip_grad_value_");
   check(clip_value >= 0, "clip_grad_value_: clip_value must not be negative, got ", clip_value);
   each_gradient("clip_grad_value_", parameters, [clip_value](const Tensor& gradient, size_t) {
     kernels::binary_(Minimum{}, gradient, kernels::scalar_like(clip_value, gradient));

@@ -4,6 +4,7 @@
 // `void visit(StateVisitor&)`; a State has `void visit(StateVisitor&)`.
 #pragma once
 
+#include <tern/core/profile.h>
 #include <tern/optim/optimizer.h>
 
 namespace tern::optim {
@@ -38,9 +39,11 @@ class GroupedOptimizer : public Optimizer {
   void visit_state(size_t i, StateVisitor& visitor) override { state_[i].visit(visitor); }
 
   /// For each group: collects entry(parameter, gradient, its state, options) of the parameters that have a
-  /// gradient, and calls run(entries, options). `entries` keeps its memory from step to step.
+  /// gradient, and calls run(entries, options). `entries` keeps its memory from step to step. Profiles show
+  /// it as `name` (a literal) and ".step".
   template <class Entry, class Make, class Run>
-  void step_groups(std::vector<Entry>& entries, Make make, Run run) {
+  void step_groups(const char* name, std::vector<Entry>& entries, Make make, Run run) {
+    const ProfileScope scope(name, ProfileKind::optimizer);
     entries.reserve(parameters_.size());
     for (const Group& group : groups_) {
       group.options.validate();

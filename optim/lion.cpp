@@ -21,7 +21,7 @@ void Lion::step() {
                         const LionOptions&) -> kernels::LionEntry {
     return {parameter, gradient, zeros_once(state.mean, parameter)};
   };
-  step_groups(entries_, entry, [](const auto& entries, const LionOptions& o) {
+  step_groups("Lion", entries_, entry, [](const auto& entries, const LionOptions& o) {
     kernels::lion_step(entries, {o.lr, o.beta1, o.beta2, o.weight_decay, o.maximize});
   });
 }

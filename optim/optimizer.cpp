@@ -1,5 +1,6 @@
 #include <tern/optim/optimizer.h>
 
+#include <tern/core/profile.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/creation.h>
 
@@ -89,6 +90,7 @@ class Optimizer::Loader : public StateVisitor {
 };
 
 void Optimizer::zero_grad() {
+  const OperationScope scope("zero_grad");
   for (const Tensor& parameter : parameters_) parameter.set_grad(Tensor());
 }
 

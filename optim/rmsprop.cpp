@@ -33,7 +33,7 @@ void RMSprop::step() {
             o.centered ? zeros_once(state.mean, parameter) : Tensor(),
             o.momentum != 0 ? zeros_once(state.momentum, parameter) : Tensor()};
   };
-  step_groups(entries_, entry, [](const auto& entries, const RMSpropOptions& o) {
+  step_groups("RMSprop", entries_, entry, [](const auto& entries, const RMSpropOptions& o) {
     kernels::rmsprop_step(entries,
                           {o.lr, o.alpha, o.eps, o.weight_decay, o.momentum, o.centered, o.maximize});
   });

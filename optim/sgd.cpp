@@ -26,7 +26,7 @@ void SGD::step() {
     if (first) state.momentum = empty_like(parameter);
     return {parameter, gradient, state.momentum, first};
   };
-  step_groups(entries_, entry, [](const auto& entries, const SGDOptions& o) {
+  step_groups("SGD", entries_, entry, [](const auto& entries, const SGDOptions& o) {
     kernels::sgd_step(entries, {o.lr, o.momentum, o.dampening, o.weight_decay, o.nesterov, o.maximize});
   });
 }
