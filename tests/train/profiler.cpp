@@ -100,10 +100,10 @@ TEST_CASE("a step shows its operations, gradients, layers, optimizer and loader,
                                              {"clip_grad_norm_", 2},
                                              {"DataLoader next", 3},
                                              {"DataLoader load", 2}};
-  for (const auto& [name, count] : calls) {
-    CAPTURE(name);
-    const ProfileEntry& entry = entry_of(entries, name);
-    CHECK(entry.calls == count);
+  for (const auto& expected : calls) {
+    CAPTURE(expected.first);
+    const ProfileEntry& entry = entry_of(entries, expected.first);
+    CHECK(entry.calls == expected.second);
     CHECK(entry.threads == std::vector<std::string>{"main"});
     CHECK(entry.self >= 0);
     CHECK(entry.total >= entry.self);
