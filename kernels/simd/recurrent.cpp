@@ -1,5 +1,6 @@
 #include <tern/kernels/scalar_math.h>
 #include <tern/kernels/simd/recurrent.h>
+#include <tern/kernels/simd/vec.h>
 
 namespace tern::simd::TERN_ISA {
 namespace {
@@ -8,6 +9,9 @@ template <class T>
 [[gnu::always_inline]] inline T sigmoid(T x) {
   return T(1) / (T(1) + math::exp(-x));
 }
+
+// The gates of a sample lie in one array, a distance apart that the compiler does not know: loops over
+// several of them must say that they are independent, else they stay scalar.
 
 // c = f c_prev + i g, h = o tanh(c).
 template <class T>
@@ -24,6 +28,7 @@ void lstm(const LstmStep<T>& s) {
   for (int64_t k = 0; k < n; ++k) f[k] = sigmoid(f[k]);
   for (int64_t k = 0; k < n; ++k) g[k] = math::tanh(g[k]);
   for (int64_t k = 0; k < n; ++k) o[k] = sigmoid(o[k]);
+  TERN_INDEPENDENT
   for (int64_t k = 0; k < n; ++k) {
     c[k] = f[k] * before[k] + i[k] * g[k];
     h[k] = o[k] * math::tanh(c[k]);
@@ -47,6 +52,7 @@ void lstm_backward(const LstmStepBackward<T>& s) {
   T* __restrict df = di + n;
   T* __restrict dg = df + n;
   T* __restrict d_o = dg + n;
+  TERN_INDEPENDENT
   for (int64_t k = 0; k < n; ++k) {
     const T t = math::tanh(after[k]);
     const T d = dc[k] + dh[k] * o[k] * (T(1) - t * t);
@@ -70,8 +76,11 @@ void gru(const GruStep<T>& s) {
   const T* __restrict hidden_n = hidden_z + n;
   const T* __restrict before = s.h_prev;
   T* __restrict h = s.h;
+  TERN_INDEPENDENT
   for (int64_t k = 0; k < n; ++k) r[k] = sigmoid(r[k] + hidden_r[k]);
+  TERN_INDEPENDENT
   for (int64_t k = 0; k < n; ++k) z[k] = sigmoid(z[k] + hidden_z[k]);
+  TERN_INDEPENDENT
   for (int64_t k = 0; k < n; ++k) {
     candidate[k] = math::tanh(candidate[k] + r[k] * hidden_n[k]);
     h[k] = (T(1) - z[k]) * candidate[k] + z[k] * before[k];
@@ -94,6 +103,7 @@ void gru_backward(const GruStepBackward<T>& s) {
   T* __restrict hz = hr + n;
   T* __restrict hn = hz + n;
   T* __restrict dh_prev = s.dh_prev;
+  TERN_INDEPENDENT
   for (int64_t k = 0; k < n; ++k) {
     const T d = dh[k] * (T(1) - z[k]) * (T(1) - candidate[k] * candidate[k]);
     const T d_r = d * hidden_n[k] * r[k] * (T(1) - r[k]);

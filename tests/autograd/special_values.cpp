@@ -191,6 +191,8 @@ TEST_CASE("statistics of little, of zeros and of infinities") {
   CHECK(gives(slope({2, 2}, [](const Tensor& x) { return stddev(x); }), {0, 0}));
   CHECK(gives(slope({0, 0}, [](const Tensor& x) { return norm(x); }), {0, 0}));
   CHECK(gives(norm(row({-3, 2}), infinite, {0}, true), {3}));
+  CHECK(norm(tensor({3e30F, -4e30F})).item<float>() == doctest::Approx(5e30));  // squares exceed float32
+  CHECK(std::isinf(norm(tensor({3e38F, 3e38F})).item<float>()));
   CHECK(fails_with("norm: p must be above 0", [] { norm(row({1}), 0); }));
   CHECK(gives(logsumexp(row({-infinite, -infinite}), {0}, true), {-infinite}));
   CHECK(gives(logsumexp(row({infinite, 0}), {0}, true), {infinite}));
