@@ -32,7 +32,7 @@ class MultiheadAttention : public Layer<MultiheadAttention> {
   /// forward() by the call that braces pass through: layer(q, k, v, {.is_causal = true}).
   Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
                     const AttentionMasks& masks = {}) {
-    return forward(query, key, value, masks);
+    return Layer::operator()(query, key, value, masks);
   }
   void members(Visitor& visitor) override;
   std::string describe() const override;

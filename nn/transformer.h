@@ -29,7 +29,7 @@ class TransformerEncoderLayer : public Layer<TransformerEncoderLayer> {
   /// src_key_padding_mask.
   Tensor forward(const Tensor& x, const AttentionMasks& masks = {});
   /// forward() by the call that braces pass through.
-  Tensor operator()(const Tensor& x, const AttentionMasks& masks = {}) { return forward(x, masks); }
+  Tensor operator()(const Tensor& x, const AttentionMasks& masks = {}) { return Layer::operator()(x, masks); }
   void members(Visitor& visitor) override;
 
   MultiheadAttention self_attn;

@@ -130,6 +130,18 @@ TEST_CASE("without a model, layers show by their types, those of the same type t
   CHECK(entry_of(entries, "Net").calls == 1);
 }
 
+TEST_CASE("layers with a call of their own, for options in braces, show like all others") {
+  nn::TransformerEncoderLayer layer(8, 2, {.dim_feedforward = 16, .dropout = 0});
+  nn::Sequential model(layer);
+  const Profiler profiler;
+  layer(ones({3, 1, 8}), {.is_causal = true});
+  model(ones({3, 1, 8}));
+  const auto entries = profiler.key_averages();
+  CHECK(entry_of(entries, "TransformerEncoderLayer").calls == 2);
+  CHECK(entry_of(entries, "MultiheadAttention").calls == 2);
+  CHECK(entry_of(entries, "Linear").calls == 6);
+}
+
 TEST_CASE("loading shows on the threads of the workers, waiting on the one of the loop") {
   Net net;
   const Profiler profiler;
