@@ -3,8 +3,6 @@
 #include <tern/autograd/operators.h>
 #include <tern/autograd/record.h>
 #include <tern/kernels/copy.h>
-#include <tern/kernels/fill.h>
-#include <tern/kernels/gradient_norm.h>
 #include <tern/kernels/pointwise.h>
 #include <tern/kernels/reduce.h>
 #include <tern/kernels/where.h>
@@ -81,20 +79,12 @@ Tensor shared_extreme(const char* operation, const Tensor& x, const Shape& dims,
       });
 }
 
-// The 2-norm of the whole, with as many dimensions of size 1. In double, where squares do not overflow.
-Tensor length(const Tensor& x) {
-  Tensor y = empty(Shape::filled(static_cast<int>(x.dim()), 1), x.dtype(), x.device());
-  kernels::fill(y, std::sqrt(kernels::sum_of_squares(x)));
-  return y;
-}
-
 // The norm for finite p: (sum |x|^p)^(1/p), dx = dy sign(x) (|x| / y)^(p-1).
 Tensor power_norm(const Tensor& x, double p, const Shape& dims, bool keepdim) {
   return reduction(
       "norm", x, dims, keepdim,
       [=](const Tensor& t) {
-        if (p == 2 && dims.empty()) return length(t);
-        if (p == 2) return unary(Sqrt{}, kernels::sum(unary(Square{}, t), dims, true));
+        if (p == 2) return kernels::norm(t, dims, true);
         const Tensor sum = kernels::sum(unary(Power{p}, unary(Abs{}, t)), dims, true);
         return unary(Power{1 / p}, sum);
       },

@@ -152,8 +152,11 @@ Layout keep_dims(const Layout& result, const Mask& reduced, int dims) {
   return kept;
 }
 
+// What becomes of an accumulated double, given how many elements it is of.
+using Finish = double (*)(double value, double count);
+
 Tensor reduce(const char* operation, ReduceOp op, const Tensor& x, const Shape& dims, bool keepdim, DType to,
-              bool mean = false) {
+              Finish finish = nullptr) {
   check_device_kernels(x.device(), operation);
   const Mask reduced = reduced_dims(x.shape(), dims, operation);
   const Layout kept = part_of(x.layout(), reduced, false), gone = part_of(x.layout(), reduced, true);
@@ -174,12 +177,16 @@ Tensor reduce(const char* operation, ReduceOp op, const Tensor& x, const Shape& 
     const Tensor scratch = empty({r.cut.chunks, r.cut.outputs}, int64, x.device());
     auto* accumulators = static_cast<Accumulator*>(scratch.data());
     reduce_cpu(r, accumulators);
-    for (int64_t i = 0; mean && i < r.cut.outputs; ++i) {
-      accumulators[i].floating /= static_cast<double>(r.cut.reduced);
+    for (int64_t i = 0; finish && i < r.cut.outputs; ++i) {
+      accumulators[i].floating = finish(accumulators[i].floating, static_cast<double>(r.cut.reduced));
     }
     convert_row(accumulator_dtype(op, x.dtype()), to)(accumulators, 1, y.data(), 1, r.cut.outputs);
   }
   return keepdim ? y.with_layout(keep_dims(y.layout(), reduced, static_cast<int>(x.dim()))) : y;
+}
+
+void check_floating(const char* operation, const Tensor& x) {
+  check(is_floating_point(x.dtype()), operation, ": needs a floating-point tensor, got ", x.dtype());
 }
 
 DType sum_dtype(const Tensor& x) { return is_floating_point(x.dtype()) ? x.dtype() : int64; }
@@ -205,8 +212,20 @@ Tensor prod(const Tensor& x, const Shape& dims, bool keepdim) {
 }
 
 Tensor mean(const Tensor& x, const Shape& dims, bool keepdim) {
-  check(is_floating_point(x.dtype()), "mean: needs a floating-point tensor, got ", x.dtype());
-  return reduce("mean", ReduceOp::sum, x, dims, keepdim, x.dtype(), true);
+  check_floating("mean", x);
+  return reduce("mean", ReduceOp::sum, x, dims, keepdim, x.dtype(),
+                [](double sum, double count) { return sum / count; });
+}
+
+Tensor norm(const Tensor& x, const Shape& dims, bool keepdim) {
+  check_floating("norm", x);
+  return reduce("norm", ReduceOp::sum_of_squares, x, dims, keepdim, x.dtype(),
+                [](double sum, double) { return std::sqrt(sum); });
+}
+
+double sum_of_squares(const Tensor& x) {
+  check_floating("sum_of_squares", x);
+  return reduce("sum_of_squares", ReduceOp::sum_of_squares, x, {}, false, float64).item<double>();
 }
 
 Tensor max(const Tensor& x, const Shape& dims, bool keepdim) {

@@ -24,6 +24,11 @@ Tensor sum(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
 Tensor prod(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
 /// Floating-point only (Error). Of nothing: NaN.
 Tensor mean(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
+/// The root of the sum of squares, which are formed in double: of float32 and half types they neither
+/// overflow nor vanish. Floating-point only (Error). Of nothing: 0.
+Tensor norm(const Tensor& x, const Shape& dims = {}, bool keepdim = false);
+/// The sum of squares itself, of all elements. NaN and infinities show in it.
+double sum_of_squares(const Tensor& x);
 
 /// Largest values, of x's dtype. Throws Error when a reduced dimension is empty.
 Tensor max(const Tensor& x, const Shape& dims = {}, bool keepdim = false);

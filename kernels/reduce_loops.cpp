@@ -9,7 +9,7 @@ namespace {
 
 template <ReduceOp op, class A>
 void step(A& a, A x) {
-  if constexpr (op == ReduceOp::sum) a = math::sum(a, x);
+  if constexpr (op == ReduceOp::sum || op == ReduceOp::sum_of_squares) a = math::sum(a, x);
   if constexpr (op == ReduceOp::prod) a = math::product(a, x);
   if constexpr (op == ReduceOp::max) a = x > a || x != x ? x : a;
   if constexpr (op == ReduceOp::min) a = x < a || x != x ? x : a;
@@ -55,9 +55,12 @@ void columns(const void* x, int64_t row_stride, int64_t rows, int64_t columns, A
 template <ReduceOp op>
 ReduceLoops plain_loops(DType dtype) {
   return dispatch(dtype, [&]<class T>() -> ReduceLoops {
-    constexpr bool vectorised = op == ReduceOp::sum || op == ReduceOp::max || op == ReduceOp::min;
+    constexpr bool vectorised =
+        op == ReduceOp::sum || op == ReduceOp::sum_of_squares || op == ReduceOp::max || op == ReduceOp::min;
     if constexpr (vectorised && (!std::is_arithmetic_v<T> || std::is_floating_point_v<T>))
       return simd::reduce_kernels().find(op, dtype);
+    else if constexpr (op == ReduceOp::sum_of_squares)
+      return {nullptr, nullptr};  // for floating-point elements alone
     else
       return {row<op, T>, columns<op, T>};
   });
@@ -77,6 +80,8 @@ auto dispatch_op(ReduceOp op, Body&& body) {
   switch (op) {
     case ReduceOp::sum:
       return body.template operator()<ReduceOp::sum>();
+    case ReduceOp::sum_of_squares:
+      return body.template operator()<ReduceOp::sum_of_squares>();
     case ReduceOp::prod:
       return body.template operator()<ReduceOp::prod>();
     case ReduceOp::max:

@@ -3,7 +3,6 @@
 #include <tern/core/profile.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/fill.h>
-#include <tern/kernels/gradient_norm.h>
 #include <tern/kernels/pointwise.h>
 #include <tern/kernels/reduce.h>
 
@@ -88,7 +87,8 @@ Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
   DType dtype = float32;
   gradients.each([&](const Tensor& gradient, size_t) {
     if (gradient.dtype() == float64) dtype = float64;
-    if (std::isfinite(norm) && factor < 1) kernels::scale_(gradient, factor);
+    if (std::isfinite(norm) && factor < 1)
+      kernels::binary_(Mul{}, gradient, kernels::scalar_like(factor, gradient));
   });
   const Tensor result = empty({}, dtype);
   kernels::fill(result, norm);

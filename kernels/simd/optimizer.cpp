@@ -185,36 +185,7 @@ void lion(const LionStep& step, T* p, const T* g, T* mean, int64_t count) {
 }
 
 template <class T>
-double sum_of_squares(const T* x, int64_t count) {
-  constexpr int lanes = vec_floats / 2;
-  typedef double D __attribute__((vector_size(8 * lanes)));
-  typedef T Part __attribute__((vector_size(sizeof(T) * lanes)));
-  D sums[4] = {};
-  int64_t i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes) {
-    TERN_UNROLL
-    for (int k = 0; k < 4; ++k) {
-      Part part;
-      __builtin_memcpy(&part, x + i + k * lanes, sizeof part);
-      const D wide = __builtin_convertvector(part, D);
-      sums[k] += wide * wide;
-    }
-  }
-  const D all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  double total = 0;
-  for (int k = 0; k < lanes; ++k) total += all[k];
-  for (; i < count; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  return total;
-}
-
-template <class T>
-void scale(T factor, T* x, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) x[i] *= factor;
-}
-
-template <class T>
-constexpr OptimizerFunctions<T> functions{sgd<T>,  adam<T>,           rmsprop<T>, adagrad<T>,
-                                          lion<T>, sum_of_squares<T>, scale<T>};
+constexpr OptimizerFunctions<T> functions{sgd<T>, adam<T>, rmsprop<T>, adagrad<T>, lion<T>};
 
 }  // namespace
 

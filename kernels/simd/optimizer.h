@@ -54,9 +54,6 @@ struct OptimizerFunctions {
   void (*rmsprop)(const RmspropStep&, T* p, const T* g, T* square, T* mean, T* momentum, int64_t count);
   void (*adagrad)(const AdagradStep&, T* p, const T* g, T* sum, int64_t count);
   void (*lion)(const LionStep&, T* p, const T* g, T* mean, int64_t count);
-  /// The sum of squares, in double.
-  double (*sum_of_squares)(const T* x, int64_t count);
-  void (*scale)(T factor, T* x, int64_t count);
 };
 
 /// One instruction set's functions.

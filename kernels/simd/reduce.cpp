@@ -6,36 +6,56 @@
 namespace tern::simd::TERN_ISA {
 namespace {
 
-struct Sum {
+// What is made of each element, once it is a double.
+struct Itself {
+  template <class V>
+  [[gnu::always_inline]] static V value(const V& x) {
+    return x;
+  }
+};
+
+struct Sum : Itself {
   template <class V>
   [[gnu::always_inline]] static void step(V& a, const V& x) {
     a += x;
   }
   static constexpr double start = 0;
+  static constexpr bool has_runs = true;
+};
+
+// In double from the first: a square in S could overflow or vanish.
+struct SumOfSquares : Sum {
+  template <class V>
+  [[gnu::always_inline]] static V value(const V& x) {
+    return x * x;
+  }
+  static constexpr bool has_runs = false;
 };
 
 // NaN replaces a number, and nothing replaces NaN.
-struct Max {
+struct Max : Itself {
   template <class V>
   [[gnu::always_inline]] static void step(V& a, const V& x) {
     a = ((x > a) | (x != x)) ? x : a;
   }
   static constexpr double start = -__builtin_inf();
+  static constexpr bool has_runs = true;
 };
 
-struct Min {
+struct Min : Itself {
   template <class V>
   [[gnu::always_inline]] static void step(V& a, const V& x) {
     a = ((x < a) | (x != x)) ? x : a;
   }
   static constexpr double start = __builtin_inf();
+  static constexpr bool has_runs = true;
 };
 
 // Elements of type S in vectors; runs short enough for float32 are combined in double.
 template <class S, class Op>
 struct Loops {
   static constexpr int lanes = 4 * vec_floats / static_cast<int>(sizeof(S));
-  static constexpr int64_t run = 16;  // vectors that a lane adds up in S
+  static constexpr int64_t run = Op::has_runs ? 16 : 1;  // vectors that a lane adds up in S
   typedef S V __attribute__((vector_size(4 * vec_floats)));
   static constexpr int doubles = vec_floats / 2, parts = lanes / doubles;
   typedef double D __attribute__((vector_size(8 * doubles)));
@@ -51,7 +71,7 @@ struct Loops {
     Part part[parts];
     __builtin_memcpy(part, &v, sizeof part);
     TERN_UNROLL
-    for (int i = 0; i < parts; ++i) Op::step(wide.part[i], __builtin_convertvector(part[i], D));
+    for (int i = 0; i < parts; ++i) Op::step(wide.part[i], Op::value(__builtin_convertvector(part[i], D)));
   }
 
   // `count` rows of N vectors side by side, `stride` apart.
@@ -78,8 +98,13 @@ struct Loops {
       groups = groups < run ? groups : run;
       V a[4];
       run_of<4>(x, 4 * lanes, groups, a);
-      Op::step(a[0], a[1]), Op::step(a[2], a[3]), Op::step(a[0], a[2]);
-      widen(wide, a[0]);
+      if constexpr (Op::has_runs) {
+        Op::step(a[0], a[1]), Op::step(a[2], a[3]), Op::step(a[0], a[2]);
+        widen(wide, a[0]);
+      } else {
+        TERN_UNROLL
+        for (const V& v : a) widen(wide, v);
+      }
       x += groups * 4 * lanes, count -= groups * 4 * lanes;
     }
     for (; count >= lanes; x += lanes, count -= lanes) {
@@ -102,7 +127,7 @@ struct Loops {
     const int64_t whole = count / lanes * lanes;
     double value = result;
     if (whole > 0) vectors(x, whole, value);
-    for (int64_t i = whole; i < count; ++i) Op::step(value, static_cast<double>(x[i]));
+    for (int64_t i = whole; i < count; ++i) Op::step(value, Op::value(static_cast<double>(x[i])));
     result = value;
   }
 
@@ -133,7 +158,7 @@ struct Loops {
     }
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t i = j; i < columns; ++i) {
-        Op::step(accumulators[i].floating, static_cast<double>(x[r * row_stride + i]));
+        Op::step(accumulators[i].floating, Op::value(static_cast<double>(x[r * row_stride + i])));
       }
     }
   }
@@ -158,7 +183,8 @@ template <class T, class Op>
 void row(const void* x, int64_t stride, int64_t count, Accumulator* accumulator) {
   const T* from = static_cast<const T*>(x);
   if (stride != 1) {
-    for (int64_t i = 0; i < count; ++i) Op::step(accumulator->floating, to_double(from[i * stride]));
+    for (int64_t i = 0; i < count; ++i)
+      Op::step(accumulator->floating, Op::value(to_double(from[i * stride])));
   } else if constexpr (sizeof(T) == 2) {
     float buffer[buffer_rows * buffer_columns];
     for (int64_t i = 0; i < count; i += buffer_rows * buffer_columns) {
@@ -211,6 +237,8 @@ ReduceLoops find(ReduceOp op, DType dtype) {
   switch (op) {
     case ReduceOp::sum:
       return loops_of<Sum>(dtype);
+    case ReduceOp::sum_of_squares:
+      return loops_of<SumOfSquares>(dtype);
     case ReduceOp::max:
       return loops_of<Max>(dtype);
     case ReduceOp::min:

@@ -7,7 +7,7 @@
 
 namespace tern::simd {
 
-enum class ReduceOp : unsigned char { sum, prod, max, min, any, all };
+enum class ReduceOp : unsigned char { sum, sum_of_squares, prod, max, min, any, all };
 
 /// What a reduction carries along: a double for floating-point elements, an integer for all others, and for
 /// any and all (0 or 1).
@@ -27,7 +27,8 @@ struct ReduceLoops {
 
 /// One instruction set's functions.
 struct ReduceKernels {
-  /// The loops for sum, max and min of floating-point elements; null pointers for anything else.
+  /// The loops for sum, sum_of_squares, max and min of floating-point elements; null pointers for anything
+  /// else.
   ReduceLoops (*find)(ReduceOp op, DType dtype);
 };
 

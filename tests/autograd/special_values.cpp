@@ -6,6 +6,7 @@
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/statistics.h>
+#include <tern/autograd/views.h>
 #include <tern/kernels/creation.h>
 #include <tern/tests/support/layouts.h>
 
@@ -193,6 +194,10 @@ TEST_CASE("statistics of little, of zeros and of infinities") {
   CHECK(gives(norm(row({-3, 2}), infinite, {0}, true), {3}));
   CHECK(norm(tensor({3e30F, -4e30F})).item<float>() == doctest::Approx(5e30));  // squares exceed float32
   CHECK(std::isinf(norm(tensor({3e38F, 3e38F})).item<float>()));
+  const Tensor large = tensor({{3e30F, -3e-30F, 0.0F}, {4e30F, 4e-30F, 0.0F}});
+  CHECK(allclose(norm(large, 2, {0}), tensor({5e30F, 5e-30F, 0.0F}), 1e-6, 0));
+  CHECK(allclose(norm(large, 2, {1}), tensor({3e30F, 4e30F}), 1e-6, 0));
+  CHECK(allclose(norm(t(large), 2, {1}, true), tensor({{5e30F}, {5e-30F}, {0.0F}}), 1e-6, 0));
   CHECK(fails_with("norm: p must be above 0", [] { norm(row({1}), 0); }));
   CHECK(gives(logsumexp(row({-infinite, -infinite}), {0}, true), {-infinite}));
   CHECK(gives(logsumexp(row({infinite, 0}), {0}, true), {infinite}));
