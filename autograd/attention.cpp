@@ -17,9 +17,7 @@ constexpr const char* operation = "scaled_dot_product_attention";
 
 Tensor transposed(const Tensor& x) { return x.with_layout(x.layout().transpose(-2, -1)); }
 
-Tensor widened(const Tensor& x) {
-  return x.defined() && is_reduced_floating_point(x.dtype()) ? kernels::to(x, float32) : x;
-}
+Tensor widened(const Tensor& x) { return x.defined() ? kernels::to(x, computing_dtype(x.dtype())) : x; }
 
 void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask) {
   check(is_floating_point(query.dtype()), operation, ": needs floating-point tensors, got ", query.dtype());

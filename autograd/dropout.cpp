@@ -41,7 +41,7 @@ Tensor dropout2d(const Tensor& x, double p, bool training, Generator* generator)
   if (!training || p == 0) return x;
   Shape channels = Shape::filled(static_cast<int>(x.dim()), 1);
   channels[0] = x.size(0), channels[1] = x.size(1);
-  const Tensor all = ones(channels, x.dtype() == float64 ? float64 : float32, x.device());
+  const Tensor all = ones(channels, computing_dtype(x.dtype()), x.device());
   const Tensor mask = kernels::dropout(all, p, reserve(generator, x, all.numel()));
   return record("dropout2d", masked(x, mask), {x},
                 [mask](const Tensor& dy) -> Gradients { return {masked(dy, mask)}; });

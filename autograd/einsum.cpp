@@ -224,7 +224,7 @@ class Einsum {
 Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands) {
   const OperationScope scope("einsum");
   check(!operands.empty(), "einsum(\"", equation, "\"): needs an operand");
-  const DType dtype = operands[0].dtype(), wide = is_reduced_floating_point(dtype) ? float32 : dtype;
+  const DType dtype = operands[0].dtype(), wide = computing_dtype(dtype);
   Einsum einsum(equation, operands);
   return to(einsum.compute(wide), dtype);
 }

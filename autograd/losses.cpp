@@ -30,7 +30,7 @@ Tensor soft_cross_entropy(const Tensor& logits, const Tensor& target, const Cros
     for (int64_t d = dim + 1; d < shape.dim(); ++d) weight = weight.with_layout(weight.layout().unsqueeze(1));
   }
   kernels::check_loss_operands("cross_entropy", {logits, target, weight, {}});
-  const Tensor x = log_softmax(is_reduced_floating_point(logits.dtype()) ? to(logits, float32) : logits, dim);
+  const Tensor x = log_softmax(to(logits, computing_dtype(logits.dtype())), dim);
   const bool each = options.reduction == Reduction::none;
   const Tensor loss = pair_loss(
       "cross_entropy", SmoothedEntropy{1 - options.label_smoothing, options.label_smoothing / classes},

@@ -31,7 +31,7 @@ int64_t rows_of(const Shape& shape) {  // not numel / columns: a matrix without 
 // The product, summed over the batches that `matrix` was broadcast along, in the shape that the operand had
 // before it was seen as a matrix. Half types are rounded once.
 Tensor product_gradient(const Tensor& left, const Tensor& right, const Shape& matrix, const Shape& original) {
-  const DType dtype = left.dtype(), wide = is_reduced_floating_point(dtype) ? float32 : dtype;
+  const DType dtype = left.dtype(), wide = computing_dtype(dtype);
   const Tensor product = kernels::matmul(kernels::to(left, wide), kernels::to(right, wide));
   return kernels::to(with_shape(kernels::sum_to(product, matrix), original), dtype);
 }

@@ -27,7 +27,7 @@ struct SavedOperands {
   SavedTensor x, target, weight, pos_weight;
 };
 
-Tensor wide(const Tensor& x) { return is_reduced_floating_point(x.dtype()) ? kernels::to(x, float32) : x; }
+Tensor wide(const Tensor& x) { return kernels::to(x, computing_dtype(x.dtype())); }
 
 Tensor gradient_of(const LossMath& math, LossPart part, const LossOperands& o, double scale) {
   const Tensor& wanted = part == LossPart::input_slope ? o.x : o.target;

@@ -86,7 +86,7 @@ Tensor repeated(const char* operation, const Tensor& x, const Repetitions& repet
   return record(operation, y.with_layout(Layout(shape)), {x},
                 [repetitions, shape = x.shape()](const Tensor& dy) -> Gradients {
                   const DType dtype = dy.dtype();
-                  const DType wide = is_reduced_floating_point(dtype) ? float32 : dtype;
+                  const DType wide = computing_dtype(dtype);
                   Tensor dx = kernels::to(kernels::contiguous(dy), wide);
                   for (size_t i = repetitions.size(); i-- > 0;) {
                     const Repetition& r = repetitions[i];

@@ -15,7 +15,7 @@ using kernels::RecurrentGradients;
 DType computed_in(const char* operation, const Tensor& x) {
   check(x.dim() == 3, operation, ": needs a sequence [T, N, F], got ", x.shape());
   check(is_floating_point(x.dtype()), operation, ": needs a floating-point tensor, got ", x.dtype());
-  return is_reduced_floating_point(x.dtype()) ? float32 : x.dtype();
+  return computing_dtype(x.dtype());
 }
 
 Tensor to_if_defined(const Tensor& x, DType dtype) { return x.defined() ? to(x, dtype) : x; }

@@ -13,7 +13,7 @@ namespace {
 // In float16 the usual eps would be 0.
 Tensor wide(const char* operation, const Tensor& x) {
   check(is_floating_point(x.dtype()), operation, ": needs floating-point tensors, got ", x.dtype());
-  return is_reduced_floating_point(x.dtype()) ? to(x, float32) : x;
+  return to(x, computing_dtype(x.dtype()));
 }
 
 }  // namespace

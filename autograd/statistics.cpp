@@ -27,7 +27,7 @@ Tensor reduction(const char* operation, const Tensor& x, const Shape& dims, bool
                  Gradient gradient) {
   const OperationScope scope(operation);
   check(is_floating_point(x.dtype()), operation, ": needs a floating-point tensor, got ", x.dtype());
-  const DType dtype = x.dtype(), wide = is_reduced_floating_point(dtype) ? float32 : dtype;
+  const DType dtype = x.dtype(), wide = computing_dtype(dtype);
   const Tensor input = kernels::to(x, wide), kept = value(input);
   const Shape shape = kernels::reduced_shape(x.shape(), dims, keepdim, operation);
   const Tensor y = kernels::to(kernels::contiguous(kept), dtype);

@@ -19,9 +19,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   set_num_threads(threads);
 
-  nn::Sequential model(nn::Conv2d(3, 32, 3, {.padding = 1}), nn::ReLU(),
-                       nn::Conv2d(32, 64, 3, {.padding = 1}), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
-                       nn::Linear(64 * 16 * 16, 10));
+  nn::Sequential model = nn::models::cifar_cnn();
   nn::CrossEntropyLoss loss_function;
   optim::SGD optimizer(model.parameters(), {.lr = 0.01, .momentum = 0.9});
   const Tensor images = contiguous(randn({128, 3, 32, 32}), MemoryFormat::channels_last);

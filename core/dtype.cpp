@@ -36,6 +36,7 @@ std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name(dt
 bool is_floating_point(DType dtype) { return dtype <= DType::bfloat16; }
 
 bool is_reduced_floating_point(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+DType computing_dtype(DType dtype) { return is_reduced_floating_point(dtype) ? DType::float32 : dtype; }
 
 DType promote(DType a, DType b) {
   if (a == b) return a;

@@ -27,6 +27,8 @@ std::ostream& operator<<(std::ostream& out, DType dtype);
 bool is_floating_point(DType dtype);
 /// float16 and bfloat16: what kernels store in 16 bits and compute in float32.
 bool is_reduced_floating_point(DType dtype);
+/// What values of `dtype` are computed in: float32 for float16 and bfloat16, for all others `dtype` itself.
+DType computing_dtype(DType dtype);
 
 /// The dtype in which two operands meet, by PyTorch's table for tensors of one or more dimensions: bool <
 /// uint8 < int32 < int64 < float16, bfloat16 < float32 < float64; float16 with bfloat16 gives float32.
@@ -89,6 +91,12 @@ decltype(auto) dispatch_floating(DType dtype, const char* operation, Body&& body
     default:
       detail::raise<Error>(false, operation, ": needs a floating-point tensor, got ", dtype);
   }
+}
+
+/// Like dispatch(), for a floating-point computing_dtype(): float64, or else float32.
+template <class Body>
+decltype(auto) dispatch_computing(DType dtype, Body&& body) {
+  return dtype == DType::float64 ? body.template operator()<double>() : body.template operator()<float>();
 }
 
 }  // namespace tern

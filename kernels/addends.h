@@ -5,11 +5,8 @@
 
 namespace tern::kernels {
 
-/// The dtype that sums are formed in before they are rounded once: float32 for the half types.
-inline DType addend_dtype(DType dtype) { return is_reduced_floating_point(dtype) ? float32 : dtype; }
-
-/// dispatch() for what sums are formed in: float32, float64 and the integers. `operation` begins the error
-/// for any other dtype.
+/// dispatch() for what sums are formed in, a computing_dtype(): float32, float64 and the integers.
+/// `operation` begins the error for any other dtype.
 template <class Body>
 void dispatch_addends(DType dtype, const char* operation, Body&& body) {
   dispatch(dtype, [&]<class T>() {

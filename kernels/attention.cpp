@@ -61,14 +61,12 @@ void make_gradient(const Tensor& weights, const Tensor& dweights) {
 
 void attention_weights_(const Tensor& scores, const Tensor& mask, bool causal) {
   if (scores.numel() == 0) return;
-  scores.dtype() == float64 ? make_weights<double>(scores, mask, causal)
-                            : make_weights<float>(scores, mask, causal);
+  dispatch_computing(scores.dtype(), [&]<class T>() { make_weights<T>(scores, mask, causal); });
 }
 
 void attention_weights_backward_(const Tensor& weights, const Tensor& dweights) {
   if (weights.numel() == 0) return;
-  weights.dtype() == float64 ? make_gradient<double>(weights, dweights)
-                             : make_gradient<float>(weights, dweights);
+  dispatch_computing(weights.dtype(), [&]<class T>() { make_gradient<T>(weights, dweights); });
 }
 
 }  // namespace tern::kernels

@@ -83,11 +83,6 @@ auto loops() {
     return std::pair(kernels.columns32, kernels.row32);
 }
 
-template <class Body>
-void dispatch_wide(DType dtype, Body&& body) {
-  dtype == float64 ? body.template operator()<double>() : body.template operator()<float>();
-}
-
 // Two float64 statistics: what tile(first, second, tile) writes for each part, joined in order by
 // join(part, first, second, all first, all second).
 template <class PerTile, class Join>
@@ -140,7 +135,7 @@ Tensor corrected(const Tensor& term, const Tensor& factor, const Tensor& mean, c
 
 Tensor channel_order(const Tensor& x) {
   const Tensor dense = x.is_contiguous() || x.is_channels_last() ? x : contiguous(x);
-  return is_reduced_floating_point(x.dtype()) ? to(dense, float32) : dense;
+  return to(dense, computing_dtype(x.dtype()));
 }
 
 Tensor channel_order_of(const Tensor& x, const Tensor& like) {
@@ -157,7 +152,7 @@ int64_t values_per_channel(const Tensor& x, bool per_sample) {
 ChannelMoments channel_moments(const Tensor& x, bool per_sample) {
   const Channels c(x, per_sample);
   const ChannelMoments result{like_statistic(x, per_sample), like_statistic(x, per_sample)};
-  dispatch_wide(x.dtype(), [&]<class S>() {
+  dispatch_computing(x.dtype(), [&]<class S>() {
     const auto [columns, row] = loops<S>();
     const S* data = x.data<S>();
     const auto per_tile = [&, moments = columns.moments, of_row = row.moments](const Tile& t, double* mean,
@@ -183,7 +178,7 @@ ChannelSums channel_sums(const Tensor& dy, const Tensor& x, const Tensor& mean) 
   const Channels c(x, per_sample);
   const ChannelSums result{like_statistic(x, per_sample), like_statistic(x, per_sample)};
   const Tensor pivots = to(mean, x.dtype());
-  dispatch_wide(x.dtype(), [&]<class S>() {
+  dispatch_computing(x.dtype(), [&]<class S>() {
     const auto [columns, row] = loops<S>();
     const S *from = x.data<S>(), *upstream = dy.data<S>(), *pivot = pivots.data<S>();
     const double* exact = mean.data<double>();
@@ -209,7 +204,7 @@ Tensor channel_normalize(const Tensor& x, const Tensor& mean, const Tensor& scal
   const Channels c(x, mean.dim() == 2);
   const Tensor y = empty_like(x), pivots = to(mean, x.dtype()), scales = to(scale, x.dtype()),
                shifts = corrected(shift, scale, mean, pivots);
-  dispatch_wide(x.dtype(), [&]<class S>() {
+  dispatch_computing(x.dtype(), [&]<class S>() {
     const auto [columns, row] = loops<S>();
     const S *from = x.data<S>(), *pivot = pivots.data<S>(), *factor = scales.data<S>(),
             *term = shifts.data<S>();
@@ -229,7 +224,7 @@ Tensor channel_gradient(const Tensor& dy, const Tensor& x, const Tensor& mean, c
   const Channels view(x, mean.dim() == 2);
   const Tensor dx = empty_like(x), pivots = to(mean, x.dtype()), as = to(a, x.dtype()), bs = to(b, x.dtype()),
                cs = corrected(c, b, mean, pivots);
-  dispatch_wide(x.dtype(), [&]<class S>() {
+  dispatch_computing(x.dtype(), [&]<class S>() {
     const auto [columns, row] = loops<S>();
     const S *from = x.data<S>(), *upstream = dy.data<S>(), *pivot = pivots.data<S>();
     const S *fa = as.data<S>(), *fb = bs.data<S>(), *fc = cs.data<S>();

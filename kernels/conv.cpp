@@ -26,9 +26,7 @@ bool is_direct(DType dtype, const Conv2dOptions& o) {
 Tensor nhwc(const Tensor& x) { return contiguous(x, MemoryFormat::channels_last); }
 
 // Half types compute in float32.
-Tensor widened(const Tensor& x) {
-  return x.defined() && is_reduced_floating_point(x.dtype()) ? to(x, float32) : x;
-}
+Tensor widened(const Tensor& x) { return x.defined() ? to(x, computing_dtype(x.dtype())) : x; }
 
 // [OC, IC, KH, KW] as [OC, KH, KW, IC] in memory, which is its channels-last order.
 Tensor gemm_weight(const Tensor& weight) { return nhwc(weight); }
@@ -95,7 +93,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   const auto run = [&]<class T>() {
     conv_gemm_forward(sizes, input.data<T>(), w.data<T>(), b.defined() ? b.data<T>() : nullptr, y.data<T>());
   };
-  x.dtype() == float64 ? run.template operator()<double>() : run.template operator()<float>();
+  dispatch_computing(x.dtype(), run);
   return relu ? unary(Relu{}, y) : y;
 }
 

@@ -66,10 +66,7 @@ void dispatch_problem(const ClassRows& rows, const Tensor& logits, const Tensor&
     call(simd::softmax_kernels().float32);
 }
 
-// Half types are computed in float32 and rounded once.
-DType wide(DType dtype) { return dtype == float64 ? float64 : float32; }
-
-Tensor dense(const Tensor& x) { return x.defined() ? to(contiguous(x), wide(x.dtype())) : x; }
+Tensor dense(const Tensor& x) { return x.defined() ? to(contiguous(x), computing_dtype(x.dtype())) : x; }
 
 // [N, C, d1, …] as [N, d1, …, C]: for channels-last images without a copy.
 Layout classes_last(const Layout& layout) {
@@ -137,7 +134,7 @@ CrossEntropy cross_entropy_forward(const Tensor& logits, const Tensor& target, c
   const Tensor labels = contiguous(target);
   check_targets("cross_entropy", labels, rows, options.ignore_index);
   const Shape loss_shape = options.reduction == Reduction::none ? target.shape() : Shape{};
-  const DType computed = wide(logits.dtype());
+  const DType computed = computing_dtype(logits.dtype());
   CrossEntropy result{Tensor(), empty(target.shape(), computed, logits.device()),
                       empty({}, float64, logits.device())};
   const Tensor losses = empty(loss_shape, computed, logits.device());

@@ -12,7 +12,6 @@
 namespace tern::kernels {
 namespace {
 
-int64_t size_along(const Tensor& x, int64_t dim) { return x.dim() ? x.shape()[dim] : 1; }
 int64_t stride_along(const Layout& x, int64_t dim) { return x.dim() ? x.strides[dim] : 0; }
 
 Tensor checked_index(const Tensor& x, int64_t dim, const Tensor& index, const char* operation) {
@@ -22,7 +21,7 @@ Tensor checked_index(const Tensor& x, int64_t dim, const Tensor& index, const ch
     check(i == dim || index.shape()[i] <= x.shape()[i], operation, ": index ", index.shape(),
           " is larger than ", x.shape(), " in dimension ", i);
   }
-  return checked_positions(index, size_along(x, dim), operation);
+  return checked_positions(index, size_along(x.shape(), dim), operation);
 }
 
 // The part of src that index reaches.
@@ -40,7 +39,7 @@ Tensor checked_source(const Tensor& x, const Tensor& index, const Tensor& src, c
 template <class Element>
 void walk(const Tensor& x, int64_t dim, const Tensor& index, Layout other, bool backwards, Element element) {
   if (index.numel() == 0) return;
-  const int64_t length = size_along(index, dim), stride = stride_along(x.layout(), dim);
+  const int64_t length = size_along(index.shape(), dim), stride = stride_along(x.layout(), dim);
   const int64_t index_step = stride_along(index.layout(), dim), other_step = stride_along(other, dim);
   Layout place(index.shape(), x.strides()), from = index.layout();
   for (Layout* layout : {&place, &from, &other}) layout->shape = with_size(layout->shape, dim, 1);
@@ -100,7 +99,7 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
 }
 
 Tensor gather_backward(const Tensor& dy, const Shape& shape, int64_t dim, const Tensor& index) {
-  const DType wide = addend_dtype(dy.dtype());
+  const DType wide = computing_dtype(dy.dtype());
   const Tensor dx = empty(shape, wide, dy.device());
   dim = normalize_dim(dim, dx.dim(), "gather_backward");
   const Tensor positions = checked_index(dx, dim, index, "gather_backward");
@@ -143,7 +142,7 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
   check(x.dtype() != boolean, "scatter_add: bool cannot be added");
   const Tensor source = checked_source(x, index, src, "scatter_add");
   const Tensor positions = checked_index(x, dim, index, "scatter_add");
-  const DType wide = addend_dtype(x.dtype());
+  const DType wide = computing_dtype(x.dtype());
   const Tensor y = wide == x.dtype() ? clone(x) : to(x, wide);
   add_at(y, dim, positions, to(source, wide));
   return to(y, x.dtype());

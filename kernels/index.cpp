@@ -75,7 +75,7 @@ void index_add(const Tensor& dst, int64_t dim, const Tensor& index, const Tensor
         with_size(dst.shape(), dim, index.numel()), ", got ", src.shape());
   const Tensor positions = checked_positions(index, dst.size(dim), "index_add");
   if (src.numel() == 0) return;
-  const DType wide = addend_dtype(dst.dtype());
+  const DType wide = computing_dtype(dst.dtype());
   const Tensor added = contiguous(to(src, wide));
   // Works on a dense copy where dst is not contiguous or of a half type itself, and copies back.
   const Tensor target = contiguous(to(dst, wide));

@@ -25,8 +25,6 @@ struct Rows {
 
 Tensor widened(const Tensor& x, DType dtype) { return x.defined() ? to(contiguous(x), dtype) : x; }
 
-DType wide(DType dtype) { return is_reduced_floating_point(dtype) ? float32 : dtype; }
-
 template <class S>
 const simd::NormRow<S>& loops() {
   if constexpr (std::is_same_v<S, double>)
@@ -38,11 +36,6 @@ const simd::NormRow<S>& loops() {
 template <class S>
 const S* pointer(const Tensor& x) {
   return x.defined() ? x.data<S>() : nullptr;
-}
-
-template <class Body>
-void dispatch_wide(DType dtype, Body&& body) {
-  dtype == float64 ? body.template operator()<double>() : body.template operator()<float>();
 }
 
 void check_rows(const char* operation, const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
@@ -70,13 +63,13 @@ void find_moments(const S* x, int64_t size, bool about_mean, double& mean, doubl
 
 LayerNorm normalize(const Tensor& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
                     double eps, bool about_mean) {
-  const DType dtype = wide(x.dtype());
+  const DType dtype = computing_dtype(x.dtype());
   const Rows rows(x, normalized_shape);
   const Tensor input = widened(x, dtype), w = widened(weight, dtype), b = widened(bias, dtype);
   const Tensor y = empty(x.shape(), dtype, x.device());
   LayerNorm result{Tensor(), about_mean ? empty({rows.count}, float64) : Tensor(),
                    empty({rows.count}, float64)};
-  dispatch_wide(dtype, [&]<class S>() {
+  dispatch_computing(dtype, [&]<class S>() {
     const S *from = input.data<S>(), *factor = pointer<S>(w), *term = pointer<S>(b);
     S* out = y.data<S>();
     double *means = about_mean ? result.mean.data<double>() : nullptr, *rstds = result.rstd.data<double>();
@@ -150,7 +143,7 @@ Tensor added(const Tensor& partials, const Shape& shape, DType dtype) {
   const Tensor total = empty(shape, float64, partials.device());
   double* to = total.data<double>();
   const int64_t blocks = partials.size(0), size = partials.size(1);
-  dispatch_wide(partials.dtype(), [&]<class S>() {
+  dispatch_computing(partials.dtype(), [&]<class S>() {
     const S* from = partials.data<S>();
     parallel_for(size, 4096, [&](int64_t begin, int64_t end) {
       std::fill(to + begin, to + end, 0.0);
@@ -178,14 +171,14 @@ LayerNorm rms_norm(const Tensor& x, const Shape& normalized_shape, const Tensor&
 NormGradients layer_norm_backward(const Tensor& dy, const Tensor& x, const Shape& normalized_shape,
                                   const LayerNorm& forward, const Tensor& weight, DType bias_dtype,
                                   NormWants wants) {
-  const DType dtype = wide(x.dtype());
+  const DType dtype = computing_dtype(x.dtype());
   const Rows rows(x, normalized_shape);
   const Tensor input = widened(x, dtype), upstream = widened(dy, dtype), w = widened(weight, dtype);
   const Tensor dx = wants.x ? empty(x.shape(), dtype, x.device()) : Tensor();
   const Shape partial{(rows.count + rows.block() - 1) / rows.block(), rows.size};
   const Tensor dweights = wants.weight ? empty(partial, dtype) : Tensor();
   const Tensor dbiases = wants.bias ? empty(partial, dtype) : Tensor();
-  dispatch_wide(dtype, [&]<class S>() {
+  dispatch_computing(dtype, [&]<class S>() {
     const auto target = [](const Tensor& t) { return t.defined() ? t.data<S>() : nullptr; };
     run(Backward<S>{rows, upstream.data<S>(), input.data<S>(), pointer<S>(w), pointer<double>(forward.mean),
                     forward.rstd.data<double>(), target(dx), target(dweights), target(dbiases)});

@@ -35,6 +35,9 @@ void for_each_line(const Lines& lines, Body&& body) {
   });
 }
 
+/// The size of dimension `dim`; 1 without dimensions.
+inline int64_t size_along(const Shape& shape, int64_t dim) { return shape.empty() ? 1 : shape[dim]; }
+
 /// `shape` with another size of one dimension; a shape without dimensions stays as it is.
 inline Shape with_size(Shape shape, int64_t dim, int64_t size) {
   if (!shape.empty()) shape[dim] = size;

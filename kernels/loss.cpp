@@ -99,7 +99,7 @@ struct Pass {
 };
 
 double run_part(const Pass& pass, int64_t begin, int64_t end) {
-  return pass.x.dtype == float64 ? pass.run<double>(begin, end) : pass.run<float>(begin, end);
+  return dispatch_computing(pass.x.dtype, [&]<class T>() { return pass.run<T>(begin, end); });
 }
 
 }  // namespace

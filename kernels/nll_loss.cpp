@@ -2,7 +2,7 @@
 
 #include <tern/kernels/class_rows.h>
 #include <tern/kernels/copy.h>
-#include <tern/kernels/fill.h>
+#include <tern/kernels/creation.h>
 
 namespace tern::kernels {
 namespace {
@@ -67,8 +67,7 @@ NllLoss nll_loss(const Tensor& x, const Tensor& target, const Tensor& weight, in
 Tensor nll_loss_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& weight,
                          int64_t ignore_index, Reduction reduction, double divisor) {
   const ClassRows rows = class_rows("nll_loss", x, target, weight);
-  const Tensor dx = empty(x.shape(), x.dtype(), x.device());
-  zero(dx);
+  const Tensor dx = zeros(x.shape(), x.dtype(), x.device());
   if (divisor == 0) return dx;
   const Tensor upstream = contiguous(dloss), labels = contiguous(target), class_weight = dense(weight);
   dispatch_floating(x.dtype(), "nll_loss", [&]<class T>() {

@@ -2,6 +2,7 @@
 
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
+#include <tern/kernels/creation.h>
 #include <tern/kernels/fill.h>
 #include <tern/kernels/pointwise.h>
 #include <tern/kernels/rearrange.h>
@@ -119,7 +120,8 @@ Tensor pad_backward(const Tensor& dy, const Shape& x_shape, const std::vector<in
   const Sides sides = sides_of(x_shape, padding, mode);
   Tensor folded = dy;
   if (mode != PadMode::constant) {
-    folded = is_reduced_floating_point(dy.dtype()) ? to(dy, float32) : clone(dy);
+    const DType wide = computing_dtype(dy.dtype());
+    folded = wide == dy.dtype() ? clone(dy) : to(dy, wide);
     for_each_border(folded, sides, mode, true, [&](int64_t dim, const Border& border) {
       if (mode == PadMode::replicate)
         add_(border.source, sum(border.padding, {dim}, true));
@@ -129,8 +131,7 @@ Tensor pad_backward(const Tensor& dy, const Shape& x_shape, const std::vector<in
   }
   const Tensor inner = to(folded.with_layout(inner_part(folded.layout(), sides)), dy.dtype());
   if (sides.kept == x_shape) return inner;
-  const Tensor dx = empty(x_shape, dy.dtype(), dy.device());
-  zero(dx);
+  const Tensor dx = zeros(x_shape, dy.dtype(), dy.device());
   copy(inner, dx.with_layout(kept_part(dx.layout(), sides)));
   return dx;
 }

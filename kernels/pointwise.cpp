@@ -42,7 +42,7 @@ int rank(const Tensor& x) { return x.impl()->is_number ? 0 : x.dim() == 0 ? 1 : 
 
 // An operand of an operation in `dtype`. A single value keeps what a half type would round away.
 Tensor converted(const Tensor& x, DType dtype) {
-  return to(x, x.dim() == 0 && is_reduced_floating_point(dtype) ? float32 : dtype);
+  return to(x, x.dim() == 0 ? computing_dtype(dtype) : dtype);
 }
 
 // Whether x is an integer number that `dtype`, an integer type, can't hold.
@@ -137,7 +137,7 @@ DType computed_type(const BinaryMath& math, const Tensor& a, const Tensor& b) {
 
 Tensor scalar_like(Scalar scalar, const Tensor& x) {
   const DType own = scalar.is_floating_point() ? float32 : scalar.is_boolean() ? boolean : int64;
-  const DType wide = is_reduced_floating_point(x.dtype()) ? float32 : x.dtype();
+  const DType wide = computing_dtype(x.dtype());
   Tensor value = empty({}, kind(own) < kind(wide) || wide == float64 ? wide : own, x.device());
   fill(value, scalar);
   value.impl()->is_number = true;

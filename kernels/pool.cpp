@@ -23,11 +23,7 @@ PoolSizes sizes_of(const Shape& x, Size2 kernel, const MaxPool2dOptions& o) {
   check(x.dim() == 4, "max_pool2d: input must be [N, C, H, W], got ", x);
   const Windows windows{kernel, o.stride.value_or(kernel), o.padding, o.dilation};
   check_windows("max_pool2d", windows);
-  // Half of what a window spans: at dilation 1 each then meets the image.
-  check(o.padding.h <= ((kernel.h - 1) * o.dilation.h + 1) / 2 &&
-            o.padding.w <= ((kernel.w - 1) * o.dilation.w + 1) / 2,
-        "max_pool2d: padding must be at most half of the kernel ", kernel, " with its dilation, got ",
-        o.padding);
+  check_pool_padding("max_pool2d", windows);
   check(kernel.h <= most_places / kernel.w, "max_pool2d: a window of ", kernel,
         " has more than 2^31 - 1 places");
   const Size2 y = count_windows("max_pool2d", {x[2], x[3]}, windows, o.ceil_mode);

@@ -3,7 +3,7 @@
 #include <tern/core/thread_pool.h>
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
-#include <tern/kernels/fill.h>
+#include <tern/kernels/creation.h>
 #include <tern/kernels/matmul.h>
 #include <tern/kernels/pointwise.h>
 #include <tern/kernels/reduce.h>
@@ -168,22 +168,14 @@ void dispatch_sequence(const Way& way, const Tensor& weight_hh, Body&& body) {
 
 // [T, N, width] filled with `bias` in every row, or 0.
 Tensor repeated(const Tensor& bias, const Tensor& like) {
+  if (!bias.defined()) return zeros(like.shape(), like.dtype(), like.device());
   Tensor x = empty(like.shape(), like.dtype(), like.device());
-  if (bias.defined())
-    copy(bias, x);
-  else
-    zero(x);
+  copy(bias, x);
   return x;
 }
 
 Tensor part(const Tensor& x, int64_t start, int64_t stop) {
   return x.with_layout(x.layout().slice(0, start, stop, 1));
-}
-
-Tensor zeros_for(const Tensor& x) {
-  Tensor y = empty(x.shape(), x.dtype(), x.device());
-  zero(y);
-  return y;
 }
 
 }  // namespace
@@ -221,7 +213,8 @@ RecurrentGradients lstm_backward(const LstmPass& pass, const Tensor& weight_hh, 
   const Way way{pass.gates.size(0), h0.size(0), h0.size(1), 4, reverse};
   const Tensor weight = contiguous(weight_hh), h = contiguous(h0), c = contiguous(c0),
                dh = contiguous(dstates);
-  const Tensor carried = zeros_for(h0), dc = clone(contiguous(part(dh, way.steps, way.steps + 1)));
+  const Tensor carried = zeros(h0.shape(), h0.dtype(), h0.device()),
+               dc = clone(contiguous(part(dh, way.steps, way.steps + 1)));
   const Tensor dgates = empty(pass.gates.shape(), h0.dtype(), h0.device());
   const Tensor dweight = empty(weight.shape(), h0.dtype(), h0.device());
   dispatch_sequence(way, weight, [&]<class T>(const Sequence<T>& sequence) {
@@ -236,7 +229,8 @@ RecurrentGradients gru_backward(const GruPass& pass, const Tensor& weight_hh, co
                                 const Tensor& dstates, bool reverse) {
   const Way way{pass.gates.size(0), h0.size(0), h0.size(1), 3, reverse};
   const Tensor weight = contiguous(weight_hh), h = contiguous(h0), dh = contiguous(dstates);
-  const Tensor carried = zeros_for(h0), dgates = empty(pass.gates.shape(), h0.dtype(), h0.device());
+  const Tensor carried = zeros(h0.shape(), h0.dtype(), h0.device()),
+               dgates = empty(pass.gates.shape(), h0.dtype(), h0.device());
   const Tensor dhidden = empty_like(dgates), dweight = empty(weight.shape(), h0.dtype(), h0.device());
   dispatch_sequence(way, weight, [&]<class T>(const Sequence<T>& sequence) {
     sequence.gru_backward(h.data<T>(), pass.states.data<T>(), pass.gates.data<T>(), pass.hidden.data<T>(),

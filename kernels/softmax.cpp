@@ -45,7 +45,7 @@ void dispatch_loops(DType dtype, Body&& body) {
 DType computed_in(const Tensor& x, const char* operation) {
   check_device_kernels(x.device(), operation);
   check(is_floating_point(x.dtype()), operation, ": needs a floating-point tensor, got ", x.dtype());
-  return x.dtype() == float64 ? float64 : float32;
+  return computing_dtype(x.dtype());
 }
 
 Tensor forward(const Tensor& x, int64_t dim, bool logarithm) {

@@ -113,20 +113,18 @@ ValuesAndIndices first_in_order(const Tensor& x, int64_t dim, int64_t count, boo
   return result;
 }
 
-int64_t size_along(const Tensor& x, int64_t dim) { return x.dim() ? x.shape()[dim] : 1; }
-
 }  // namespace
 
 ValuesAndIndices sort(const Tensor& x, int64_t dim, bool descending) {
   check_device_kernels(x.device(), "sort");
   dim = normalize_dim(dim, x.dim(), "sort");
-  return first_in_order(x, dim, size_along(x, dim), descending);
+  return first_in_order(x, dim, size_along(x.shape(), dim), descending);
 }
 
 ValuesAndIndices topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
   check_device_kernels(x.device(), "topk");
   dim = normalize_dim(dim, x.dim(), "topk");
-  const int64_t size = size_along(x, dim);
+  const int64_t size = size_along(x.shape(), dim);
   check(k >= (x.dim() ? 0 : 1) && k <= size, "topk: k must be from ", x.dim() ? 0 : 1, " to ", size,
         " in dimension ", dim, " of shape ", x.shape(), ", got ", k);
   return first_in_order(x, dim, k, largest);

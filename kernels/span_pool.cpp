@@ -63,7 +63,7 @@ simd::SpanPoolShape shape_of(const Shape& x, const PoolSpans& spans) {
 // NHWC, half types as float32.
 Tensor prepared(const Tensor& x) {
   const Tensor nhwc = contiguous(x, MemoryFormat::channels_last);
-  return is_reduced_floating_point(x.dtype()) ? to(nhwc, float32) : nhwc;
+  return to(nhwc, computing_dtype(x.dtype()));
 }
 
 template <class S>
@@ -72,11 +72,6 @@ const simd::AveragePool<S>& average() {
     return simd::pool_kernels().average64;
   else
     return simd::pool_kernels().average32;
-}
-
-template <class Body>
-void dispatch_wide(DType dtype, Body&& body) {
-  dtype == float64 ? body.template operator()<double>() : body.template operator()<float>();
 }
 
 Tensor images_like(const Shape& shape, const Tensor& x, DType dtype) {
@@ -113,8 +108,7 @@ PoolSpans avg_pool2d_spans(const Shape& x, Size2 kernel, const AvgPool2dOptions&
   check(x.dim() == 4, "avg_pool2d: input must be [N, C, H, W], got ", x);
   const Windows windows{kernel, o.stride.value_or(kernel), o.padding};
   check_windows("avg_pool2d", windows);
-  check(o.padding.h <= kernel.h / 2 && o.padding.w <= kernel.w / 2,
-        "avg_pool2d: padding must be at most half the kernel ", kernel, ", got ", o.padding);
+  check_pool_padding("avg_pool2d", windows);
   check(!o.divisor_override || *o.divisor_override != 0, "avg_pool2d: divisor_override must not be 0");
   check(x[2] >= 1 && x[3] >= 1, "avg_pool2d: input ", x, " has empty images");
   const Size2 count = count_windows("avg_pool2d", {x[2], x[3]}, windows, o.ceil_mode);
@@ -138,7 +132,7 @@ Tensor average_pool(const char* operation, const Tensor& x, const PoolSpans& spa
   const simd::SpanPoolShape s = shape_of(x.shape(), spans);
   const Tensor input = prepared(x), y = images_like(pooled_shape(x, s), x, input.dtype());
   if (y.numel() > 0) {
-    dispatch_wide(input.dtype(), [&]<class S>() {
+    dispatch_computing(input.dtype(), [&]<class S>() {
       parallel_for(s.n * s.oh, 4, [&](int64_t begin, int64_t end) {
         average<S>().forward(s, input.data<S>(), y.data<S>(), begin, end);
       });
@@ -151,7 +145,7 @@ Tensor average_pool_backward(const Tensor& dy, const Shape& x_shape, const PoolS
   const simd::SpanPoolShape s = shape_of(x_shape, spans);
   const Tensor upstream = prepared(dy), dx = images_like(x_shape, dy, upstream.dtype());
   if (dx.numel() > 0) {
-    dispatch_wide(dx.dtype(), [&]<class S>() {
+    dispatch_computing(dx.dtype(), [&]<class S>() {
       parallel_for(s.n * s.h, 4, [&](int64_t begin, int64_t end) {
         average<S>().backward(s, upstream.data<S>(), dx.data<S>(), begin, end);
       });
@@ -165,7 +159,7 @@ ValuesAndIndices span_max_pool(const char* operation, const Tensor& x, const Poo
   const simd::SpanPoolShape s = shape_of(x.shape(), spans);
   const Tensor input = prepared(x), y = images_like(pooled_shape(x, s), x, input.dtype()),
                indices = images_like(y.shape(), x, int64);
-  dispatch_wide(input.dtype(), [&]<class S>() {
+  dispatch_computing(input.dtype(), [&]<class S>() {
     const S* from = input.data<S>();
     S* values = y.data<S>();
     int64_t* places = indices.data<int64_t>();
@@ -184,7 +178,7 @@ Tensor span_max_pool_backward(const Tensor& dy, const Tensor& indices, const Sha
   const Tensor upstream = prepared(dy), dx = images_like(x_shape, dy, upstream.dtype());
   const int64_t channels = x_shape[1], pixels = x_shape[2] * x_shape[3], outputs = dy.size(2) * dy.size(3);
   const int64_t* places = indices.data<int64_t>();
-  dispatch_wide(dx.dtype(), [&]<class S>() {
+  dispatch_computing(dx.dtype(), [&]<class S>() {
     const S* from = upstream.data<S>();
     S* out = dx.data<S>();
     parallel_for(x_shape[0], 1, [&](int64_t begin, int64_t end) {

@@ -39,6 +39,13 @@ void check_windows(const char* operation, const Windows& w) {
   check(within(w.dilation, 1), operation, ": dilation must be from 1 to 2^31 - 1, got ", w.dilation);
 }
 
+void check_pool_padding(const char* operation, const Windows& w) {
+  check(w.padding.h <= ((w.kernel.h - 1) * w.dilation.h + 1) / 2 &&
+            w.padding.w <= ((w.kernel.w - 1) * w.dilation.w + 1) / 2,
+        operation, ": padding must be at most half of the kernel ", w.kernel, " with its dilation, got ",
+        w.padding);
+}
+
 Size2 count_windows(const char* operation, Size2 image, const Windows& w, bool ceil_mode) {
   check(image.h <= largest_image && image.w <= largest_image, operation, ": an image of ", image,
         " is too large");

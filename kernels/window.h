@@ -29,6 +29,10 @@ struct Windows {
 /// - 1: positions then need no look at overflow.
 void check_windows(const char* operation, const Windows& windows);
 
+/// Throws Error naming `operation` when the padding is more than half of what a kernel with its dilation
+/// spans: at dilation 1 each window of a pooling then meets the image. Windows have been checked.
+void check_pool_padding(const char* operation, const Windows& windows);
+
 /// How many windows an image of this size has; with `ceil_mode` the number is rounded up, as long as the last
 /// window starts inside the image or the padding before it. Throws Error naming `operation` when there is
 /// none.

@@ -3,14 +3,6 @@
 #include <fmt/format.h>
 
 namespace tern::nn {
-namespace {
-
-// Half of the kernel with its dilation.
-bool is_padding(int64_t padding, int64_t kernel, int64_t dilation) {
-  return padding >= 0 && padding <= (static_cast<__int128>(kernel - 1) * dilation + 1) / 2;
-}
-
-}  // namespace
 
 Flatten::Flatten(int64_t start_dim, int64_t end_dim) : start_dim_(start_dim), end_dim_(end_dim) {
   const bool comparable = (start_dim < 0) == (end_dim < 0);
@@ -24,11 +16,10 @@ std::string Flatten::describe() const {
 
 MaxPool2d::MaxPool2d(Size2 kernel_size, const MaxPool2dOptions& options)
     : kernel_size_(kernel_size), options_(options) {
-  const auto& [given_stride, padding, dilation, ceil_mode] = options_;
-  const Size2 stride = given_stride.value_or(kernel_size);
-  kernels::check_windows("MaxPool2d", {kernel_size, stride, Size2(0), dilation});
-  check(is_padding(padding.h, kernel_size.h, dilation.h) && is_padding(padding.w, kernel_size.w, dilation.w),
-        "MaxPool2d: padding must be from 0 to half the kernel, got ", padding);
+  const kernels::Windows windows{kernel_size, options.stride.value_or(kernel_size), options.padding,
+                                 options.dilation};
+  kernels::check_windows("MaxPool2d", windows);
+  kernels::check_pool_padding("MaxPool2d", windows);
 }
 
 std::string MaxPool2d::describe() const {

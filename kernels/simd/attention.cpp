@@ -1,6 +1,6 @@
 #include <tern/kernels/scalar_math.h>
 #include <tern/kernels/simd/attention.h>
-#include <tern/kernels/simd/vec.h>
+#include <tern/kernels/simd/row.h>
 
 namespace tern::simd::TERN_ISA {
 
@@ -8,55 +8,19 @@ extern const AttentionKernels attention_table;
 
 namespace {
 
-// Sums and maxima run in this many lanes side by side, so that the compiler can use vectors.
-constexpr int64_t lanes = 16;
-
-template <class T>
-[[gnu::always_inline]] inline T larger(T a, T b) {  // NaN stays
-  const bool better = (b > a) | (b != b);
-  return better ? b : a;
-}
-
-template <class T>
-T largest_of(const T* x, int64_t size, T least) {
-  T best[lanes];
-  for (int64_t k = 0; k < lanes; ++k) best[k] = least;
-  int64_t i = 0;
-  for (; i + lanes <= size; i += lanes) {
-    for (int64_t k = 0; k < lanes; ++k) best[k] = larger(best[k], x[i + k]);
-  }
-  for (; i < size; ++i) best[0] = larger(best[0], x[i]);
-  for (int64_t k = 1; k < lanes; ++k) best[0] = larger(best[0], best[k]);
-  return best[0];
-}
-
-// The sum of term(i), i < size.
-template <class T, class Term>
-[[gnu::always_inline]] inline T sum_of(int64_t size, Term term) {
-  T sum[lanes] = {};
-  int64_t i = 0;
-  for (; i + lanes <= size; i += lanes) {
-    for (int64_t k = 0; k < lanes; ++k) sum[k] += term(i + k);
-  }
-  for (; i < size; ++i) sum[0] += term(i);
-  for (int64_t k = 1; k < lanes; ++k) sum[0] += sum[k];
-  return sum[0];
-}
-
 template <class T>
 void weights(const AttentionRow<T>& row) {
   T* __restrict const x = row.scores;
-  const T nothing = -static_cast<T>(__builtin_inf());
   const int64_t step = row.mask_stride;
   if (row.added) {
     for (int64_t i = 0; i < row.seen; ++i) x[i] += row.added[i * step];
   }
   if (row.kept) {
-    for (int64_t i = 0; i < row.seen; ++i) x[i] = row.kept[i * step] ? x[i] : nothing;
+    for (int64_t i = 0; i < row.seen; ++i) x[i] = row.kept[i * step] ? x[i] : lowest<T>;
   }
-  const T largest = largest_of(x, row.seen, nothing);
-  const int64_t seen = largest == nothing ? 0 : row.seen;
-  for (int64_t i = 0; i < seen; ++i) x[i] = math::exp(x[i] - largest);
+  const T most = largest(x, row.seen);
+  const int64_t seen = most == lowest<T> ? 0 : row.seen;
+  for (int64_t i = 0; i < seen; ++i) x[i] = math::exp(x[i] - most);
   const T scale = 1 / sum_of<T>(seen, [x](int64_t i) { return x[i]; });
   for (int64_t i = 0; i < seen; ++i) x[i] *= scale;
   for (int64_t i = seen; i < row.size; ++i) x[i] = 0;

@@ -95,14 +95,14 @@ void gru_backward(const GruStepBackward<T>& s) {
   const T* __restrict candidate = z + n;
   const T* __restrict hidden_n = s.hidden + 2 * n;
   const T* __restrict before = s.h_prev;
-  const T* __restrict dh = s.dh;
+  const T* dh = s.dh;  // may be dh_prev
   T* __restrict dr = s.dgates;
   T* __restrict dz = dr + n;
   T* __restrict dn = dz + n;
   T* __restrict hr = s.dhidden;
   T* __restrict hz = hr + n;
   T* __restrict hn = hz + n;
-  T* __restrict dh_prev = s.dh_prev;
+  T* dh_prev = s.dh_prev;
   TERN_INDEPENDENT
   for (int64_t k = 0; k < n; ++k) {
     const T d = dh[k] * (T(1) - z[k]) * (T(1) - candidate[k] * candidate[k]);

@@ -42,7 +42,7 @@ struct GruStepBackward {
   const T* dh;
   T* dgates;   ///< of the gates from the input
   T* dhidden;  ///< of those from h_prev
-  T* dh_prev;  ///< the part of h_prev's gradient that does not pass through them
+  T* dh_prev;  ///< the part of h_prev's gradient that does not pass through them; may be dh itself
 };
 
 template <class T>

@@ -23,10 +23,6 @@ namespace {
 
 constexpr int64_t most = std::numeric_limits<int64_t>::max(), least = std::numeric_limits<int64_t>::min();
 
-Tensor row(const std::vector<double>& values) {
-  return tensor_of(values, {static_cast<int64_t>(values.size())});
-}
-
 Tensor leaf(const std::vector<double>& values) { return row(values).requires_grad_(); }
 
 // The gradient of x when y's is 1, 2, 3, …

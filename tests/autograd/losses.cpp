@@ -7,7 +7,7 @@
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/views.h>
 #include <tern/kernels/creation.h>
-#include <tern/tests/support/layouts.h>
+#include <tern/tests/support/slope.h>
 
 #include <doctest/doctest.h>
 
@@ -21,18 +21,8 @@ namespace {
 constexpr double not_a_number = NAN, infinite = INFINITY;
 using Values = std::vector<double>;
 
-Tensor row(const Values& values) { return tensor_of(values, {static_cast<int64_t>(values.size())}); }
-
 bool gives(const Tensor& got, const Values& want) {
   return allclose(got, tensor_of(want, got.shape()), 1e-12, 1e-12, true);
-}
-
-// The gradient of sum(function(x)).
-template <class Function>
-Tensor slope(const Tensor& x, Function function) {
-  const Tensor leaf = laid_out(x, Lay::contiguous).requires_grad_();
-  backward(sum(function(leaf)));
-  return leaf.grad();
 }
 
 constexpr Reduction reductions[] = {Reduction::none, Reduction::mean, Reduction::sum};
@@ -48,10 +38,10 @@ TEST_CASE("binary cross-entropy with logits is exact for large logits of either 
   const Tensor x = row({-800, -40, 800});
   CHECK(gives(loss(1)(x), {800, 40, 0}));
   CHECK(gives(loss(0)(x), {0, std::exp(-40.0), 800}));
-  CHECK(gives(slope(x, loss(1)), {-1, -1, 0}));
-  CHECK(gives(slope(x, loss(0)), {0, 1 / (1 + std::exp(40.0)), 1}));
+  CHECK(gives(slope_at(x, loss(1)), {-1, -1, 0}));
+  CHECK(gives(slope_at(x, loss(0)), {0, 1 / (1 + std::exp(40.0)), 1}));
   CHECK(gives(loss(0.5)(row({not_a_number, infinite, -infinite})), {not_a_number, infinite, not_a_number}));
-  CHECK(gives(slope(row({not_a_number, infinite, -infinite}), loss(0.5)), {not_a_number, 0.5, -0.5}));
+  CHECK(gives(slope_at(row({not_a_number, infinite, -infinite}), loss(0.5)), {not_a_number, 0.5, -0.5}));
   const Tensor wide = full({1}, 90000, float32);
   CHECK(binary_cross_entropy_with_logits(wide, zeros({1})).item<float>() == 90000);
 }
@@ -63,7 +53,7 @@ TEST_CASE("binary cross-entropy bounds its logarithms, and refuses what is no pr
     };
   };
   CHECK(gives(loss({0, 1, 1, 0, 0.5})(row({0, 1, 0, 1, 0.5})), {0, 0, 100, 100, std::log(2.0)}));
-  CHECK(gives(slope(row({0, 1, 0, 1}), loss({0, 1, 1, 0})), {0, 0, -1e12, 1e12}));
+  CHECK(gives(slope_at(row({0, 1, 0, 1}), loss({0, 1, 1, 0})), {0, 0, -1e12, 1e12}));
   for (const Reduction reduction : reductions) {
     for (const double wrong : {-0.1, 1.5, not_a_number, infinite}) {
       CHECK(fails_with("binary_cross_entropy: all elements of the input must be from 0 to 1", [&] {
@@ -79,12 +69,13 @@ TEST_CASE("distances of NaN, of infinities and of equals") {
   const auto each = Reduction::none;
   CHECK(gives(mse_loss(x, target, each), {infinite, not_a_number, 0, 1}));
   CHECK(gives(l1_loss(x, target, each), {infinite, not_a_number, 0, 1}));
-  CHECK(gives(slope(x, [&](const Tensor& t) { return l1_loss(t, target, each); }), {1, not_a_number, 0, 1}));
+  CHECK(
+      gives(slope_at(x, [&](const Tensor& t) { return l1_loss(t, target, each); }), {1, not_a_number, 0, 1}));
   CHECK(gives(smooth_l1_loss(x, target, {.reduction = each}), {infinite, not_a_number, 0, 0.5}));
-  CHECK(gives(slope(x, [&](const Tensor& t) { return smooth_l1_loss(t, target, {.reduction = each}); }),
+  CHECK(gives(slope_at(x, [&](const Tensor& t) { return smooth_l1_loss(t, target, {.reduction = each}); }),
               {1, not_a_number, 0, 1}));
   CHECK(gives(huber_loss(x, target, {.delta = 2, .reduction = each}), {infinite, not_a_number, 0, 0.5}));
-  CHECK(gives(slope(target, [&](const Tensor& t) { return huber_loss(x, t, {.reduction = each}); }),
+  CHECK(gives(slope_at(target, [&](const Tensor& t) { return huber_loss(x, t, {.reduction = each}); }),
               {-1, not_a_number, 0, -1}));
 }
 
@@ -93,7 +84,7 @@ TEST_CASE("a target of zero costs no divergence, whatever its logarithm") {
     return kl_div(x, row({0, 0, 0.5}), {.reduction = KLDivReduction::none});
   };
   CHECK(gives(loss(row({-1, -infinite, -infinite})), {0, 0, infinite}));  // PyTorch: NaN in the middle
-  CHECK(gives(slope(row({-1, -infinite, -1}), loss), {0, 0, -0.5}));
+  CHECK(gives(slope_at(row({-1, -infinite, -1}), loss), {0, 0, -0.5}));
   CHECK(gives(loss(row({-1, not_a_number, -1})), {0, not_a_number, 0.5 * (std::log(0.5) + 1)}));
   const auto logarithmic = [](const Tensor& x) {
     return kl_div(x, row({-infinite, -infinite, -1}),
@@ -113,8 +104,8 @@ TEST_CASE("losses over nothing: NaN as mean, 0 as sum, and the gradients are emp
   CHECK(std::isnan(nll_loss(x, labels).item<double>()));
   CHECK(nll_loss(x, labels, {.reduction = Reduction::sum}).item<double>() == 0);
   CHECK(std::isnan(cross_entropy(x, x).item<double>()));
-  CHECK(slope(x, [&](const Tensor& t) { return mse_loss(t, x); }).shape() == Shape{0, 3});
-  CHECK(slope(x, [&](const Tensor& t) { return nll_loss(t, labels); }).shape() == Shape{0, 3});
+  CHECK(slope_at(x, [&](const Tensor& t) { return mse_loss(t, x); }).shape() == Shape{0, 3});
+  CHECK(slope_at(x, [&](const Tensor& t) { return nll_loss(t, labels); }).shape() == Shape{0, 3});
 }
 
 TEST_CASE("ignored rows of nll_loss: no loss, no gradient, NaN as the mean of nothing") {
@@ -123,16 +114,16 @@ TEST_CASE("ignored rows of nll_loss: no loss, no gradient, NaN as the mean of no
   CHECK(nll_loss(x, ignored, {.reduction = Reduction::sum}).item<double>() == 0);
   CHECK(std::isnan(nll_loss(x, ignored).item<double>()));
   for (const Reduction reduction : reductions) {
-    CHECK(
-        bits_equal(slope(x, [&](const Tensor& t) { return nll_loss(t, ignored, {.reduction = reduction}); }),
-                   zeros({2, 3}, float64)));
+    CHECK(bits_equal(
+        slope_at(x, [&](const Tensor& t) { return nll_loss(t, ignored, {.reduction = reduction}); }),
+        zeros({2, 3}, float64)));
   }
   // The same where all counted weights are zero (PyTorch: NaN).
   const auto weightless = [&](const Tensor& t) {
     return nll_loss(t, zeros({2}, int64), {.weight = weights});
   };
   CHECK(std::isnan(weightless(x).item<double>()));
-  CHECK(equal(slope(x, weightless), zeros({2, 3}, float64)));
+  CHECK(equal(slope_at(x, weightless), zeros({2, 3}, float64)));
   // An ignore_index outside the classes, and one that is a class: for every reduction.
   const Tensor target = tensor({0, 1, 255, 2});
   const Tensor logs = log_softmax(zeros({4, 3}, float64), 1);
@@ -158,7 +149,7 @@ TEST_CASE("class probabilities: one-hot ones are class indices; a probability of
   }
   const Tensor masked = row({-infinite, 0, 0}), target = row({0, 0.5, 0.5});
   CHECK(gives(cross_entropy(masked, target), {std::log(2.0)}));  // PyTorch: NaN
-  CHECK(gives(slope(masked, [&](const Tensor& t) { return cross_entropy(t, target); }), {0, 0, 0}));
+  CHECK(gives(slope_at(masked, [&](const Tensor& t) { return cross_entropy(t, target); }), {0, 0, 0}));
   CHECK(gives(cross_entropy(row({1000, 0}), row({0, 1})), {1000}));
 }
 
@@ -226,7 +217,7 @@ TEST_CASE("dropout2d drops whole channels, each with a draw of its own") {
     manual_seed(2);
     return dropout2d(t, 0.5);
   };
-  CHECK(equal(slope(x, seeded), seeded(x)));
+  CHECK(equal(slope_at(x, seeded), seeded(x)));
   CHECK(dropout2d(x, 0.5, false).is_same(x));
   const Tensor endless = full({2, 3, 4, 4}, infinite, float32);
   CHECK(equal(dropout2d(endless, 1), zeros({2, 3, 4, 4})));

@@ -7,7 +7,7 @@
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/views.h>
 #include <tern/kernels/creation.h>
-#include <tern/tests/support/layouts.h>
+#include <tern/tests/support/slope.h>
 
 #include <doctest/doctest.h>
 
@@ -23,20 +23,8 @@ namespace {
 
 constexpr int64_t most = std::numeric_limits<int64_t>::max(), least = std::numeric_limits<int64_t>::min();
 
-Tensor row(const std::vector<double>& values) {
-  return tensor_of(values, {static_cast<int64_t>(values.size())});
-}
-
 bool gives(const Tensor& got, const std::vector<double>& want) {
   return allclose(got, row(want), 1e-14, 0, true);
-}
-
-// The gradient of sum(function(x)).
-template <class Function>
-Tensor slope(const std::vector<double>& x, Function function) {
-  const Tensor leaf = row(x).requires_grad_();
-  backward(sum(function(leaf)));
-  return leaf.grad();
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using namespace tern::tests;
 
 namespace {
 
-Tensor row(const std::vector<double>& values, DType dtype = float64) {
+Tensor line_image(const std::vector<double>& values, DType dtype = float64) {
   return tensor_of(values, {1, 1, 1, static_cast<int64_t>(values.size())}, dtype);
 }
 
@@ -26,7 +26,7 @@ TEST_CASE("the nearest pixel is exact where a size is given, for every pair of s
     for (int64_t to = 1; to < 120; ++to) {
       std::vector<double> values;
       for (int64_t i = 0; i < from; ++i) values.push_back(static_cast<double>(i));
-      const std::vector<double> got = values_of(interpolate(row(values), {.size = Size2(1, to)}));
+      const std::vector<double> got = values_of(interpolate(line_image(values), {.size = Size2(1, to)}));
       for (int64_t i = 0; i < to; ++i)
         REQUIRE(got[static_cast<size_t>(i)] == static_cast<double>(i * from / to));
     }
@@ -36,13 +36,13 @@ TEST_CASE("the nearest pixel is exact where a size is given, for every pair of s
 TEST_CASE("a pixel of weight 0 does not take part, were it infinite") {
   const InterpolateOptions corners{
       .size = Size2(1, 3), .mode = InterpolateMode::bilinear, .align_corners = true};
-  CHECK(bits_equal(interpolate(row({1, INFINITY, 2, 0, 3}), corners), row({1, 2, 3})));
-  CHECK(bits_equal(interpolate(row({NAN, 1}), {.scale_factor = 2}),
+  CHECK(bits_equal(interpolate(line_image({1, INFINITY, 2, 0, 3}), corners), line_image({1, 2, 3})));
+  CHECK(bits_equal(interpolate(line_image({NAN, 1}), {.scale_factor = 2}),
                    tensor_of({NAN, NAN, 1, 1, NAN, NAN, 1, 1}, {1, 1, 2, 4})));
 }
 
 TEST_CASE("the gradient of a small picture made large adds up in float32") {
-  const Tensor x = row({1}, float16).requires_grad_();
+  const Tensor x = line_image({1}, float16).requires_grad_();
   backward(sum(interpolate(x, {.size = Size2(1, 4097)})));
   CHECK(x.grad().item<double>() == 4096);
 }

@@ -8,7 +8,7 @@
 #include <tern/autograd/statistics.h>
 #include <tern/autograd/views.h>
 #include <tern/kernels/creation.h>
-#include <tern/tests/support/layouts.h>
+#include <tern/tests/support/slope.h>
 
 #include <doctest/doctest.h>
 
@@ -23,21 +23,9 @@ namespace {
 
 constexpr double not_a_number = NAN, infinite = INFINITY;
 
-Tensor row(const std::vector<double>& values) {
-  return tensor_of(values, {static_cast<int64_t>(values.size())});
-}
-
 // Equal, NaN where NaN is wanted.
 bool gives(const Tensor& got, const std::vector<double>& want) {
   return allclose(got, row(want), 1e-12, 1e-12, true);
-}
-
-// The gradient of sum(function(x)).
-template <class Function>
-Tensor slope(const std::vector<double>& x, Function function) {
-  const Tensor leaf = row(x).requires_grad_();
-  backward(sum(function(leaf)));
-  return leaf.grad();
 }
 
 }  // namespace

@@ -130,8 +130,9 @@ TEST_CASE("what the call of a layer would refuse, its constructor does") {
   CHECK(pool("kernel must be from 1 to 2^31 - 1, got (2, -2)", {2, -2}, {}));
   CHECK(pool("stride must be from 1 to 2^31 - 1, got (0, 0)", 2, {.stride = 0}));
   CHECK(pool("dilation must be from 1 to 2^31 - 1, got (1, 0)", 2, {.dilation = {1, 0}}));
-  CHECK(pool("padding must be from 0 to half the kernel, got (-1, -1)", 2, {.padding = -1}));
-  CHECK(pool("padding must be from 0 to half the kernel, got (2, 2)", 2, {.padding = 2}));
+  CHECK(pool("padding must be from 0 to 2^31 - 1, got (-1, -1)", 2, {.padding = -1}));
+  CHECK(pool("padding must be at most half of the kernel (2, 2) with its dilation, got (2, 2)", 2,
+             {.padding = 2}));
   CHECK(fails_with("LogSoftmax: dim must be from -8 to 7, got 8", [] { nn::LogSoftmax(8); }));
   CHECK(fails_with("Flatten: start_dim 3 comes after end_dim 1", [] { nn::Flatten(3, 1); }));
   CHECK(fails_with("Flatten: start_dim -1 comes after end_dim -2", [] { nn::Flatten(-1, -2); }));

@@ -2,6 +2,7 @@
 #include <tern/nn/conv.h>
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
+#include <tern/nn/models/cifar_cnn.h>
 #include <tern/nn/sequential.h>
 #include <tern/tests/support/golden.h>
 #include <tern/tests/support/layouts.h>
@@ -66,9 +67,7 @@ TEST_CASE("the state holds handles: a change shows in the module") {
 }
 
 TEST_CASE("the names and shapes of PyTorch's CNN are ours") {
-  const nn::Sequential cnn(nn::Conv2d(3, 32, 3, {.padding = 1}), nn::ReLU(),
-                           nn::Conv2d(32, 64, 3, {.padding = 1}), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
-                           nn::Linear(64 * 16 * 16, 10));
+  const nn::Sequential cnn = nn::models::cifar_cnn();
   const Safetensors file = load_safetensors(golden_path("cifar_cnn.safetensors"));
   TensorMap weights;
   for (const auto& [name, tensor] : file.tensors) {

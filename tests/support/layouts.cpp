@@ -46,6 +46,10 @@ Tensor tensor_of(const std::vector<double>& values, const Shape& shape, DType dt
   return kernels::to(x, dtype);
 }
 
+Tensor row(const std::vector<double>& values, DType dtype) {
+  return tensor_of(values, {static_cast<int64_t>(values.size())}, dtype);
+}
+
 Tensor scattered(const Shape& shape, double low, double high, DType dtype) {
   std::vector<double> values(static_cast<size_t>(shape.numel()));
   double position = 0.1;

@@ -26,6 +26,8 @@ Tensor laid_out(const Tensor& x, Lay lay);
 /// The values in row-major order, and a contiguous tensor of `dtype` made from them.
 std::vector<double> values_of(const Tensor& x);
 Tensor tensor_of(const std::vector<double>& values, const Shape& shape, DType dtype = float64);
+/// The same in one dimension.
+Tensor row(const std::vector<double>& values, DType dtype = float64);
 
 /// Distinct values between `low` and `high` in a scattered order, always the same.
 Tensor scattered(const Shape& shape, double low = -2, double high = 2, DType dtype = float64);
