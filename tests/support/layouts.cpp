@@ -1,15 +1,55 @@
 #include <tern/tests/support/layouts.h>
 
 #include <tern/kernels/copy.h>
+#include <tern/kernels/creation.h>
 
 #include <cmath>
 #include <cstring>
 #include <iostream>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 namespace tern::tests {
+namespace {
+
+// Room for `count` elements from `first` on, and every `distance`, `times` times. What lies between is
+// addresses without memory, which must not be touched.
+Tensor room_far_apart(DType dtype, int64_t first, int64_t count, int64_t distance, int64_t times) {
+  const int64_t elements = first + (times - 1) * distance + count,
+                bytes = static_cast<int64_t>(size_of(dtype));
+  const auto length = static_cast<size_t>(elements * bytes);
+  void* const start = ::mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  check(start != MAP_FAILED, "the system has no ", length, " addresses");
+  const int64_t page = ::sysconf(_SC_PAGESIZE);
+  for (int64_t i = 0; i < times; ++i) {
+    const int64_t begin = (first + i * distance) * bytes / page * page;
+    const int64_t end = (first + i * distance + count) * bytes;
+    check(::mprotect(static_cast<char*>(start) + begin, static_cast<size_t>(end - begin),
+                     PROT_READ | PROT_WRITE) == 0,
+          "the system has no memory far apart");
+  }
+  return from_blob(start, {elements}, dtype, [=] { ::munmap(start, length); });
+}
+
+// The last dimension of a few elements lies far apart, the others densely.
+Tensor laid_far(const Shape& shape, DType dtype) {
+  constexpr int64_t few = 8, distance = (int64_t{1} << 31) + 64;
+  int64_t dim = shape.dim() - 1;
+  while (dim >= 0 && (shape[dim] < 2 || shape[dim] > few)) --dim;
+  Shape rest = shape;
+  if (dim >= 0) rest[dim] = 1;
+  Layout layout(shape, dense_strides(rest), distance + 1);
+  if (dim >= 0) layout.strides[dim] = distance;
+  const Tensor base = room_far_apart(dtype, layout.offset, rest.numel(), distance, dim >= 0 ? shape[dim] : 1);
+  return base.with_layout(layout);
+}
+
+}  // namespace
 
 const char* name(Lay lay) {
-  constexpr std::array<const char*, 5> names{"contiguous", "offset", "reversed", "sliced", "channels-last"};
+  constexpr std::array<const char*, 6> names{"contiguous", "offset",        "reversed",
+                                             "sliced",     "channels-last", "far"};
   return names[static_cast<size_t>(lay)];
 }
 
@@ -29,6 +69,8 @@ Tensor laid_out(const Tensor& x, Lay lay) {
     y = base.with_layout(base.layout().slice(-1, 1, wide.back(), 2));
   } else if (lay == Lay::channels_last && x.dim() == 4) {
     y = empty(x.shape(), x.dtype(), {}, MemoryFormat::channels_last);
+  } else if (lay == Lay::far && x.numel() > 0) {
+    y = laid_far(x.shape(), x.dtype());
   }
   kernels::copy(x, y);
   return y;
