@@ -13,36 +13,37 @@
 namespace tern::tests {
 namespace {
 
-// Room for `count` elements from `first` on, and every `distance`, `times` times. What lies between is
-// addresses without memory, which must not be touched.
-Tensor room_far_apart(DType dtype, int64_t first, int64_t count, int64_t distance, int64_t times) {
-  const int64_t elements = first + (times - 1) * distance + count,
-                bytes = static_cast<int64_t>(size_of(dtype));
-  const auto length = static_cast<size_t>(elements * bytes);
-  void* const start = ::mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  check(start != MAP_FAILED, "the system has no ", length, " addresses");
-  const int64_t page = ::sysconf(_SC_PAGESIZE);
-  for (int64_t i = 0; i < times; ++i) {
-    const int64_t begin = (first + i * distance) * bytes / page * page;
-    const int64_t end = (first + i * distance + count) * bytes;
-    check(::mprotect(static_cast<char*>(start) + begin, static_cast<size_t>(end - begin),
-                     PROT_READ | PROT_WRITE) == 0,
-          "the system has no memory far apart");
-  }
-  return from_blob(start, {elements}, dtype, [=] { ::munmap(start, length); });
+// Addresses for a row of elements, without memory behind them yet.
+Tensor addresses(DType dtype, int64_t elements, int protection) {
+  const size_t bytes = static_cast<size_t>(elements) * size_of(dtype);
+  void* const start = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  check(start != MAP_FAILED, "the system has no ", bytes, " addresses");
+  return from_blob(start, {elements}, dtype, [=] { ::munmap(start, bytes); });
 }
 
-// The last dimension of a few elements lies far apart, the others densely.
+// Lets `count` elements from `first` on be touched.
+void open(const Tensor& row, int64_t first, int64_t count) {
+  const auto bytes = static_cast<int64_t>(size_of(row.dtype()));
+  const int64_t page = ::sysconf(_SC_PAGESIZE), begin = first * bytes / page * page;
+  char* const start = static_cast<char*>(row.data()) + begin;
+  const auto length = static_cast<size_t>((first + count) * bytes - begin);
+  check(::mprotect(start, length, PROT_READ | PROT_WRITE) == 0, "the system has no memory there");
+}
+
+// The last dimension of a few elements lies far apart, the others densely. What lies between must not be
+// touched.
 Tensor laid_far(const Shape& shape, DType dtype) {
   constexpr int64_t few = 8, distance = (int64_t{1} << 31) + 64;
   int64_t dim = shape.dim() - 1;
   while (dim >= 0 && (shape[dim] < 2 || shape[dim] > few)) --dim;
-  Shape rest = shape;
-  if (dim >= 0) rest[dim] = 1;
-  Layout layout(shape, dense_strides(rest), distance + 1);
+  const int64_t times = dim >= 0 ? shape[dim] : 1;
+  Shape slice = shape;
+  if (dim >= 0) slice[dim] = 1;
+  Layout layout(shape, dense_strides(slice), distance + 1);
   if (dim >= 0) layout.strides[dim] = distance;
-  const Tensor base = room_far_apart(dtype, layout.offset, rest.numel(), distance, dim >= 0 ? shape[dim] : 1);
-  return base.with_layout(layout);
+  const Tensor row = addresses(dtype, layout.end(), PROT_NONE);
+  for (int64_t i = 0; i < times; ++i) open(row, layout.offset + i * distance, slice.numel());
+  return row.with_layout(layout);
 }
 
 }  // namespace
@@ -74,6 +75,10 @@ Tensor laid_out(const Tensor& x, Lay lay) {
   }
   kernels::copy(x, y);
   return y;
+}
+
+Tensor sparse_zeros(const Shape& shape, DType dtype) {
+  return addresses(dtype, shape.numel(), PROT_READ | PROT_WRITE).with_layout(Layout(shape));
 }
 
 std::vector<double> values_of(const Tensor& x) {

@@ -24,6 +24,9 @@ const char* name(Lay lay);
 /// A new tensor of x's values that lies as `lay` says; contiguous where the shape has no such form.
 Tensor laid_out(const Tensor& x, Lay lay);
 
+/// Zeros that take no memory but where they are written: for shapes that are larger than memory. Contiguous.
+Tensor sparse_zeros(const Shape& shape, DType dtype);
+
 /// The values in row-major order, and a contiguous tensor of `dtype` made from them.
 std::vector<double> values_of(const Tensor& x);
 Tensor tensor_of(const std::vector<double>& values, const Shape& shape, DType dtype = float64);
