@@ -249,11 +249,12 @@ std::vector<std::pair<const char*, Argument>> arguments_for_square() {
 
 TEST_CASE("indices, masks, targets and weights that change before backward are refused or do not matter") {
   const Tensor start = scattered({3, 3});
-  for (const auto& [name, argument] : arguments_for_square()) {
-    INFO(name);
-    const auto run = [&, &given = argument](bool changed) {
-      const Tensor x = clone(start).requires_grad_(), own = clone(given.value);
-      const Tensor y = given.operation(x, own);
+  for (const auto& entry : arguments_for_square()) {
+    INFO(entry.first);
+    const Argument& argument = entry.second;
+    const auto run = [&](bool changed) {
+      const Tensor x = clone(start).requires_grad_(), own = clone(argument.value);
+      const Tensor y = argument.operation(x, own);
       if (changed) fill_(own, 0);
       return grad(y, {x}, {.gradient = upstream(y.shape())})[0];
     };
