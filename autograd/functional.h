@@ -73,7 +73,8 @@ Tensor conv2d_relu_max_pool2d(const Tensor& x, const Tensor& weight, const Tenso
 // not fit; kernels, strides, paddings and dilations go up to 2^31 - 1.
 
 /// Largest element of each window of x [N, C, H, W] (or [C, H, W]). Of equals the first gets the gradient;
-/// NaN counts as largest. A window wholly in the padding is minus infinity and passes no gradient.
+/// NaN counts as largest, of several the last. A window wholly in the padding is minus infinity and passes no
+/// gradient.
 Tensor max_pool2d(const Tensor& x, Size2 kernel_size, const MaxPool2dOptions& options = {});
 using kernels::ValuesAndIndices;
 /// max_pool2d() and where in the image each maximum is, row * W + column (0 for a window wholly in the
@@ -160,7 +161,7 @@ Tensor silu(const Tensor& x);
 /// log(1 + e^(beta x)) / beta; x itself where beta x > threshold.
 Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
 
-/// exp(x) / sum(exp(x)) along `dim`.
+/// exp(x) / sum(exp(x)) along `dim`; NaN where all are -inf.
 Tensor softmax(const Tensor& x, int64_t dim);
 /// log(softmax(x)), without underflow.
 Tensor log_softmax(const Tensor& x, int64_t dim);

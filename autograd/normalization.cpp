@@ -1,6 +1,7 @@
 #include <tern/autograd/checkpoint.h>
 #include <tern/autograd/functional.h>
 #include <tern/autograd/record.h>
+#include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/group_norm.h>
 #include <tern/kernels/layer_norm.h>
@@ -48,6 +49,9 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   if (running_mean.defined()) {
     check_running(x, running_mean, "running_mean");
     check_running(x, running_var, "running_var");
+    for (const Tensor& running : {running_mean, running_var}) {
+      if (options.training) kernels::check_no_overlap(running, "batch_norm");
+    }
   }
   Tensor mean, rstd;
   double count = 0;

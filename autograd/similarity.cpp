@@ -29,9 +29,8 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t dim, double e
   const char* operation = "cosine_similarity";
   const Tensor left = wide(operation, a), right = wide(operation, b);
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), operation);
-  const auto size = [&](const Tensor& x) { return clamp(norm(expand(x, shape), 2, {dim}), eps); };
-  const Tensor product = sum(left * right, dim), norms = size(left) * size(right);
-  return to(product / norms, kernels::result_type(a, b));
+  const auto direction = [&](const Tensor& x) { return normalize(expand(x, shape), 2, dim, eps); };
+  return to(sum(direction(left) * direction(right), dim), kernels::result_type(a, b));
 }
 
 }  // namespace tern

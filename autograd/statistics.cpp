@@ -53,16 +53,21 @@ double degrees_of_freedom(const Tensor& x, const Tensor& reduced, double correct
   return std::max(static_cast<double>(x.numel()) / outputs - correction, 0.0);
 }
 
-Tensor variance(const Tensor& x, const Shape& dims, double correction) {
+// x less its mean. The mean is rounded to x's dtype: a second step takes away what that left out.
+Tensor distances(const Tensor& x, const Shape& dims) {
   const Tensor distance = kernels::sub(x, kernels::mean(x, dims, true));
-  const Tensor sum = kernels::sum(unary(Square{}, distance), dims, true);
+  kernels::binary_(Sub{}, distance, kernels::mean(distance, dims, true));
+  return distance;
+}
+
+Tensor variance(const Tensor& x, const Shape& dims, double correction) {
+  const Tensor sum = kernels::sum(unary(Square{}, distances(x, dims)), dims, true);
   return kernels::div(sum, scalar_like(degrees_of_freedom(x, sum, correction), sum));
 }
 
 // dx of var() for dy of it.
 Tensor variance_gradient(const Tensor& x, const Tensor& dy, const Shape& dims, double correction) {
-  const Tensor distance = kernels::sub(x, kernels::mean(x, dims, true));
-  return kernels::mul(distance, times(dy, 2 / degrees_of_freedom(x, dy, correction)));
+  return kernels::mul(distances(x, dims), times(dy, 2 / degrees_of_freedom(x, dy, correction)));
 }
 
 template <class Extreme>
@@ -79,15 +84,43 @@ Tensor shared_extreme(const char* operation, const Tensor& x, const Shape& dims,
       });
 }
 
-// The norm for finite p: (sum |x|^p)^(1/p), dx = dy sign(x) (|x| / y)^(p-1).
+Tensor sum_of_powers(const Tensor& x, double p, const Shape& dims) {
+  return kernels::sum(p == 2 ? unary(Square{}, x) : unary(Power{p}, unary(Abs{}, x)), dims, true);
+}
+
+Tensor root(const Tensor& sum, double p) { return p == 2 ? unary(Sqrt{}, sum) : unary(Power{1 / p}, sum); }
+
+// Which elements are finite and at least `least`; NaN is not.
+Tensor from_to_largest(const Tensor& x, double least) {
+  const double largest = x.dtype() == float64 ? std::numeric_limits<double>::max()
+                                              : static_cast<double>(std::numeric_limits<float>::max());
+  return compare(LogicalAnd{}, compare(GreaterEqual{}, x, scalar_like(least, x)),
+                 compare(LessEqual{}, x, scalar_like(largest, x)));
+}
+
+// m (sum |x / m|^p)^(1/p) with m = max |x|, or 1 where that is no divisor.
+Tensor scaled_norm(const Tensor& x, double p, const Shape& dims) {
+  const Tensor most = kernels::max(unary(Abs{}, x), dims, true);
+  const double least = x.dtype() == float64 ? std::numeric_limits<double>::denorm_min()
+                                            : static_cast<double>(std::numeric_limits<float>::denorm_min());
+  const Tensor scale = kernels::where(from_to_largest(most, least), most, scalar_like(1, most));
+  return kernels::mul(root(sum_of_powers(kernels::div(x, scale), p, dims), p), scale);
+}
+
+// Where the powers overflow, or lose digits near zero, x is scaled first. Squares of a float do neither in
+// double.
+Tensor norm_of(const Tensor& x, double p, const Shape& dims) {
+  if (p == 2 && x.dtype() != float64) return kernels::norm(x, dims, true);
+  const Tensor sum = sum_of_powers(x, p, dims),
+               sound = from_to_largest(sum, x.dtype() == float64 ? 1e-280 : 1e-30);
+  if (x.numel() == 0 || kernels::all(sound).item<bool>()) return root(sum, p);
+  return kernels::where(sound, root(sum, p), scaled_norm(x, p, dims));
+}
+
+// The norm for finite p, dx = dy sign(x) (|x| / y)^(p-1).
 Tensor power_norm(const Tensor& x, double p, const Shape& dims, bool keepdim) {
   return reduction(
-      "norm", x, dims, keepdim,
-      [=](const Tensor& t) {
-        if (p == 2) return kernels::norm(t, dims, true);
-        const Tensor sum = kernels::sum(unary(Power{p}, unary(Abs{}, t)), dims, true);
-        return unary(Power{1 / p}, sum);
-      },
+      "norm", x, dims, keepdim, [=](const Tensor& t) { return norm_of(t, p, dims); },
       [=](const Tensor& t, const Tensor& y, const Tensor& dy) {
         if (p == 2) return kernels::mul(dy, quotient_or_zero(t, y));
         const Tensor share = unary(Power{p - 1}, quotient_or_zero(unary(Abs{}, t), y));

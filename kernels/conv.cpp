@@ -18,9 +18,22 @@ ConvSizes sizes_of(const Shape& x, const Shape& weight, const Conv2dOptions& opt
   return {x[0], x[2], x[3], x[1], y[2], y[3], y[1], weight[2], weight[3], options};
 }
 
-bool is_direct(DType dtype, const Conv2dOptions& o) {
+// And they find their way through an image, and through strips of its padded rows, by offsets of 32 bits.
+bool has_short_offsets(const ConvSizes& s) {
+  constexpr double most = 1 << 30;
+  const auto product = [](int64_t a, int64_t b, int64_t c) {
+    return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+  };
+  const int64_t columns = s.w + 2 * s.options.padding.w + s.kw;
+  return product(s.h + 2 * s.options.padding.h, columns, s.ic) <= most && product(s.oh, s.ow, s.oc) <= most &&
+         product(1, columns, s.oc) <= most;
+}
+
+bool is_direct(DType dtype, const ConvSizes& sizes) {
+  const Conv2dOptions& o = sizes.options;
   return dtype == float32 && o.groups == 1 && o.dilation == Size2(1) &&
-         std::max({o.stride.h, o.stride.w, o.padding.h, o.padding.w}) <= direct_reach;
+         std::max({o.stride.h, o.stride.w, o.padding.h, o.padding.w}) <= direct_reach &&
+         has_short_offsets(sizes);
 }
 
 Tensor nhwc(const Tensor& x) { return contiguous(x, MemoryFormat::channels_last); }
@@ -85,7 +98,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   Tensor y =
       empty({sizes.n, sizes.oc, sizes.oh, sizes.ow}, x.dtype(), x.device(), MemoryFormat::channels_last);
   if (y.numel() == 0) return y;
-  if (is_direct(x.dtype(), options)) {
+  if (is_direct(x.dtype(), sizes)) {
     conv_direct_forward(sizes, input, weight, b, relu, y, Tensor());
     return y;
   }
@@ -106,7 +119,7 @@ Tensor conv2d_backward_data(const Conv2dOutputGradient& gradient, const Tensor& 
   const ConvSizes sizes = sizes_of(x_shape, weight.shape(), options);
   Tensor dx = empty(x_shape, dtype, weight.device(), MemoryFormat::channels_last);
   if (dx.numel() == 0) return dx;
-  if (is_direct(dtype, options)) {
+  if (is_direct(dtype, sizes)) {
     conv_direct_backward_data(sizes, nhwc(gradient), weight, dx);
     return dx;
   }
@@ -130,7 +143,7 @@ Conv2dWeightGradient conv2d_backward_weight(const Conv2dOutputGradient& gradient
   const ConvSizes sizes = sizes_of(x.shape(), weight.shape(), options);
   Conv2dWeightGradient result{empty_like(weight), Tensor()};
   const Tensor input = nhwc(x);
-  if (is_direct(dtype, options)) {
+  if (is_direct(dtype, sizes)) {
     if (with_bias) result.dbias = empty({sizes.oc}, dtype, weight.device());
     conv_direct_backward_weight(sizes, nhwc(gradient), input, result.dweight, result.dbias);
     return result;
@@ -147,8 +160,8 @@ Conv2dWeightGradient conv2d_backward_weight(const Conv2dOutputGradient& gradient
 }
 
 bool fuses_max_pool(const Tensor& x, const Tensor& weight, const Conv2dOptions& options) {
-  const Shape y = conv2d_shape(x.shape(), weight.shape(), options);
-  return is_direct(x.dtype(), options) && x.device().is_cpu() && y[2] >= 2 && y[3] >= 2;
+  const ConvSizes sizes = sizes_of(x.shape(), weight.shape(), options);
+  return is_direct(x.dtype(), sizes) && x.device().is_cpu() && sizes.oh >= 2 && sizes.ow >= 2;
 }
 
 PooledConv2d conv2d_relu_max_pool(const Tensor& x, const Tensor& weight, const Tensor& bias,

@@ -58,7 +58,8 @@ struct PooledConv2d {
 PooledConv2d conv2d_relu_max_pool(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                   const Conv2dOptions& options);
 
-/// True for what conv2d_relu_max_pool serves: float32, no groups, no dilation, an output of at least 2x2.
+/// True for what conv2d_relu_max_pool serves: float32, no groups, no dilation, an output of at least 2x2,
+/// images of up to 2^30 elements.
 bool fuses_max_pool(const Tensor& x, const Tensor& weight, const Conv2dOptions& options);
 
 /// The shape of conv2d's result; throws the errors that conv2d throws.

@@ -1,9 +1,10 @@
-// Convolution at its edges: sizes near 2^63, NaN behind a fused ReLU, and gradients that others got wrong.
+// Convolution at its edges: sizes near 2^63 and beyond 2^31, NaN behind a fused ReLU, transposed ones.
 #include <tern/autograd/backward.h>
 #include <tern/autograd/functional.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/views.h>
+#include <tern/kernels/conv.h>
 #include <tern/kernels/creation.h>
 #include <tern/tests/support/layouts.h>
 
@@ -48,6 +49,16 @@ TEST_CASE("convolution: strides, paddings and dilations near 2^63 are an error o
   }
 }
 
+TEST_CASE("images beyond 2^31 elements are left to the loops that count in 64 bits") {
+  const Tensor pixel = ones({1, 1, 1, 1}), weight = ones({1, 1, 3, 3});
+  CHECK(kernels::fuses_max_pool(expand(pixel, {1, 1, 1000, 1000}), weight, {.padding = 1}));
+  for (const Shape& shape :
+       {Shape{1, 1, 46341, 46341}, Shape{1, 1, 3, int64_t{1} << 31}, Shape{1, 1, int64_t{1} << 40, 1000}})
+    CHECK_FALSE(kernels::fuses_max_pool(expand(pixel, shape), weight, {.padding = 1}));
+  CHECK_FALSE(kernels::fuses_max_pool(expand(pixel, {1, 1, 1000, 1000}), expand(pixel, {4000, 1, 3, 3}),
+                                      {.padding = 1}));
+}
+
 TEST_CASE("fused ReLU and pool give the single steps' gradients where values are NaN") {
   for (const int64_t channels : {1, 3, 40}) {
     std::vector<double> pixels = values_of(scattered({1, channels, 6, 6}));
@@ -66,36 +77,6 @@ TEST_CASE("fused ReLU and pool give the single steps' gradients where values are
         [](const Tensor& x, const Tensor& w, const Tensor& b) {
           return max_pool2d(relu(conv2d(x, w, b)), 2);
         }));
-  }
-}
-
-TEST_CASE("depthwise, strided convolutions: the weight's gradient for every number of channels") {
-  for (const int64_t groups : {1, 4, 8, 23, 24, 25}) {
-    const Tensor x = ones({1, groups, 6, 6}), weight = ones({groups, 1, 3, 3}).requires_grad_();
-    const Tensor y = conv2d(x, weight, {}, {.stride = 2, .padding = 1, .groups = groups});
-    const std::vector<double> channel{4, 6, 6, 6, 9, 9, 6, 9, 9};
-    const Tensor dweight = grad(sum(y), {weight})[0];
-    for (int64_t g = 0; g < groups; ++g) CHECK(values_of(select(dweight, 0, g)) == channel);
-  }
-  const Tensor x = reshape(arange(0.0, 64.0), {1, 4, 4, 4}).requires_grad_();
-  const Tensor weight = reshape(arange(0.0, 36.0), {4, 1, 3, 3}).requires_grad_();
-  const auto got = grad(sum(conv2d(x, weight, {}, {.stride = 2, .padding = 1, .groups = 4})), {x, weight});
-  CHECK(values_of(select(select(got[0], 0, 0), 0, 0)) ==
-        std::vector<double>{4, 8, 4, 5, 8, 16, 8, 10, 4, 8, 4, 5, 7, 14, 7, 8});
-  CHECK(values_of(select(got[1], 0, 0)) == std::vector<double>{5, 10, 12, 10, 20, 24, 18, 36, 40});
-}
-
-TEST_CASE("a stride that does not divide: nothing flows past the last window") {
-  for (const DType dtype : {float32, float64}) {
-    const Tensor x = ones({1, 9, 32, 32}, dtype).requires_grad_(), weight = ones({3, 9, 5, 5}, dtype);
-    const Tensor dx = grad(sum(conv2d(x, weight, {}, {.stride = 3, .padding = 1})), {x})[0];
-    const auto windows = [](int64_t i) { return i == 31 ? 0 : i == 0 || i >= 28 || i % 3 == 1 ? 1 : 2; };
-    std::vector<double> want;
-    for (int64_t i = 0; i < 9 * 32 * 32; ++i) want.push_back(3 * windows(i / 32 % 32) * windows(i % 32));
-    int64_t inside = 0;
-    const std::vector<double> got = values_of(dx);
-    for (size_t i = 0; i < want.size(); ++i) inside += got[i] == want[i];
-    CHECK(inside == 9 * 32 * 32);
   }
 }
 

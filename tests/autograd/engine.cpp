@@ -1,7 +1,10 @@
 #include <tern/autograd/backward.h>
 #include <tern/autograd/convert.h>
 #include <tern/autograd/functional.h>
+#include <tern/autograd/indexing.h>
+#include <tern/autograd/losses.h>
 #include <tern/autograd/operators.h>
+#include <tern/autograd/rearrange.h>
 #include <tern/autograd/record.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/views.h>
@@ -12,6 +15,10 @@
 #include <tern/tests/support/layouts.h>
 
 #include <doctest/doctest.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
 
 using namespace tern;
 using namespace tern::tests;
@@ -62,6 +69,79 @@ TEST_CASE("an operation that is given one tensor three times adds up its three g
   const Tensor y = x * 1.0;
   const Tensor dy = grad(sum(weighted(y, x, y)), {y})[0];
   CHECK(values_of(dy) == std::vector<double>(4, 4));
+}
+
+namespace {
+
+using Operands = std::vector<Tensor>;
+using Several = std::function<Tensor(const Operands&)>;
+
+// Operations that take matrices of one shape, as many as there are operands.
+std::vector<std::pair<size_t, Several>> operations_of_several() {
+  const Tensor index = tensor({{2, 0, 1}, {1, 1, 2}, {0, 2, 0}}), rows = tensor({1, 1, 0});
+  return {
+      {2, [](const Operands& x) { return x[0] + x[1]; }},
+      {2, [](const Operands& x) { return x[0] - x[1]; }},
+      {2, [](const Operands& x) { return x[0] * x[1]; }},
+      {2, [](const Operands& x) { return x[0] / x[1]; }},
+      {2, [](const Operands& x) { return pow(x[0], x[1]); }},
+      {2, [](const Operands& x) { return maximum(x[0], x[1]); }},
+      {2, [](const Operands& x) { return where(x[0] > 1, x[0], x[1]); }},
+      {3, [](const Operands& x) { return cat(x, 1); }},
+      {3, [](const Operands& x) { return stack(x); }},
+      {2, [](const Operands& x) { return matmul(x[0], x[1]); }},
+      {3, [](const Operands& x) { return einsum("ij,jk,kl->il", x); }},
+      {2, [](const Operands& x) { return linear(x[0], x[1]); }},
+      {3, [](const Operands& x) { return scaled_dot_product_attention(x[0], x[1], x[2]); }},
+      {4,
+       [](const Operands& x) { return scaled_dot_product_attention(x[0], x[1], x[2], {.attn_mask = x[3]}); }},
+      {2, [=](const Operands& x) { return scatter(x[0], 1, index, x[1]); }},
+      {2, [=](const Operands& x) { return scatter_add(x[0], 1, index, x[1]); }},
+      {2, [=](const Operands& x) { return index_add(x[0], 0, rows, x[1]); }},
+      {2, [](const Operands& x) { return mse_loss(x[0], x[1] * 2); }},
+      {2, [](const Operands& x) { return kl_div(x[0], x[1]); }},
+      {2, [](const Operands& x) { return cosine_similarity(x[0], t(x[1])); }},
+      {3,
+       [](const Operands& x) {
+         return layer_norm(x[0], {3, 3}, x[1], x[2]);
+       }},
+      {2,
+       [](const Operands& x) {
+         return rms_norm(x[0], {3, 3}, x[1]);
+       }},
+      {2,
+       [](const Operands& x) {
+         return conv2d(view(x[0], {1, 1, 3, 3}), view(x[1], {1, 1, 3, 3}), {}, {.padding = 1});
+       }},
+      {2,
+       [](const Operands& x) {
+         return conv_transpose2d(view(x[0], {1, 1, 3, 3}), view(x[1], {1, 1, 3, 3}));
+       }},
+      {2,
+       [](const Operands& x) {
+         const Tensor y = x[0] * 1.0;
+         return y *= x[1];
+       }},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("every operation of several tensors adds up the gradients of one that it is given several times") {
+  const Tensor values = scattered({3, 3}, 0.5, 2);
+  int number = 0;
+  for (const auto& [count, operation] : operations_of_several()) {
+    ++number;
+    CAPTURE(number);
+    const Tensor x = clone(values).requires_grad_();
+    const Tensor y = operation(Operands(count, x));
+    const Tensor dy = upstream(y.shape()), got = grad(y, {x}, {.gradient = dy})[0];
+    Operands apart;
+    for (size_t i = 0; i < count; ++i) apart.push_back(clone(values).requires_grad_());
+    Tensor sum = zeros({3, 3}, float64);
+    for (const Tensor& dx : grad(operation(apart), apart, {.gradient = dy})) sum = sum + dx;
+    CHECK(distance(got, sum) <= 1e-12);
+  }
 }
 
 TEST_CASE("gradients of broadcast operands have the operands' shapes") {

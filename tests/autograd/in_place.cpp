@@ -1,7 +1,10 @@
 #include <tern/autograd/backward.h>
 #include <tern/autograd/convert.h>
 #include <tern/autograd/functional.h>
+#include <tern/autograd/indexing.h>
+#include <tern/autograd/losses.h>
 #include <tern/autograd/operators.h>
+#include <tern/autograd/ordering.h>
 #include <tern/autograd/record.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/views.h>
@@ -193,4 +196,92 @@ TEST_CASE("a factor or divisor that shares memory with what it changes is refuse
   x = leaf * 1.0;
   x /= x.detach();
   CHECK_THROWS_AS(backward(sum(x)), Error);
+}
+
+namespace {
+
+struct Argument {
+  Tensor value;
+  std::function<Tensor(const Tensor& x, const Tensor& argument)> operation;
+};
+
+// Indices, masks, targets and weights, of which each has a value that `fill_(…, 0)` changes.
+std::vector<std::pair<const char*, Argument>> arguments_for_square() {
+  const Tensor index = tensor({{2, 0, 1}, {1, 1, 2}, {0, 2, 0}}), labels = tensor({2, 0, 1});
+  const Tensor mask = tensor({{true, false, true}, {false, true, true}, {true, false, false}});
+  const Tensor numbers = scattered({3, 3}, 0.1, 0.9), weights = tensor_of({1, 2, 3}, {3});
+  return {
+      {"gather", {index, [](auto& x, auto& i) { return gather(x, 1, i); }}},
+      {"scatter", {index, [](auto& x, auto& i) { return scatter(x, 1, i, x * 2); }}},
+      {"scatter_add", {index, [](auto& x, auto& i) { return scatter_add(x, 1, i, x * 2); }}},
+      {"index_add", {labels, [](auto& x, auto& i) { return index_add(x, 0, i, x * 2); }}},
+      {"index_select", {labels, [](auto& x, auto& i) { return index_select(x, 1, i); }}},
+      {"embedding", {index, [](auto& x, auto& i) { return embedding(i, x); }}},
+      {"where", {mask, [](auto& x, auto& m) { return where(m, x, x * 2); }}},
+      {"masked_fill", {mask, [](auto& x, auto& m) { return masked_fill(x, m, 3); }}},
+      {"masked_select", {mask, [](auto& x, auto& m) { return masked_select(x, m); }}},
+      {"nll_loss", {labels, [](auto& x, auto& t) { return nll_loss(x, t); }}},
+      {"nll_loss", {weights, [=](auto& x, auto& w) { return nll_loss(x, labels, {.weight = w}); }}},
+      {"cross_entropy", {labels, [](auto& x, auto& t) { return cross_entropy(x, t); }}},
+      {"cross_entropy", {weights, [=](auto& x, auto& w) { return cross_entropy(x, labels, {.weight = w}); }}},
+      {"cross_entropy", {numbers, [](auto& x, auto& t) { return cross_entropy(x, t); }}},
+      {"cross_entropy",
+       {weights, [=](auto& x, auto& w) { return cross_entropy(x, numbers, {.weight = w}); }}},
+      {"mse_loss", {numbers, [](auto& x, auto& t) { return mse_loss(x, t); }}},
+      {"kl_div", {numbers, [](auto& x, auto& t) { return kl_div(x, t); }}},
+      {"binary_cross_entropy_with_logits",
+       {numbers,
+        [=](auto& x, auto& w) { return binary_cross_entropy_with_logits(x, numbers, {.weight = w}); }}},
+      {"binary_cross_entropy_with_logits",
+       {weights,
+        [=](auto& x, auto& w) { return binary_cross_entropy_with_logits(x, numbers, {.pos_weight = w}); }}},
+      {"attention",
+       {mask, [](auto& x, auto& m) { return scaled_dot_product_attention(x, x, x, {.attn_mask = m}); }}},
+      {"attention",
+       {numbers, [](auto& x, auto& m) { return scaled_dot_product_attention(x, x, x, {.attn_mask = m}); }}},
+      {"batch_norm", {weights, [=](auto& x, auto& v) { return batch_norm(x, weights, v); }}},
+      {"batch_norm",
+       {weights, [](auto& x, auto& v) { return batch_norm(x, clone(v), v, {}, {}, {.training = true}); }}},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("indices, masks, targets and weights that change before backward are refused or do not matter") {
+  const Tensor start = scattered({3, 3});
+  for (const auto& entry : arguments_for_square()) {
+    INFO(entry.first);
+    const Argument& argument = entry.second;
+    const auto run = [&](bool changed) {
+      const Tensor x = clone(start).requires_grad_(), own = clone(argument.value);
+      const Tensor y = argument.operation(x, own);
+      if (changed) fill_(own, 0);
+      return grad(y, {x}, {.gradient = upstream(y.shape())})[0];
+    };
+    const Tensor expected = run(false);
+    Tensor got;
+    const std::string text = message_of([&] { got = run(true); });
+    const bool refused = text.find("that backward needs was changed in place") != std::string::npos;
+    CHECK((refused || bits_equal(got, expected)));
+  }
+}
+
+TEST_CASE("indices that an operation gave out and that change before backward are refused or do not matter") {
+  using Chosen = std::function<ValuesAndIndices(const Tensor&)>;
+  for (const Chosen& choose : std::vector<Chosen>{
+           [](const Tensor& x) { return max(x, 2); }, [](const Tensor& x) { return min(x, 1, true); },
+           [](const Tensor& x) { return sort(x, 2, true); }, [](const Tensor& x) { return topk(x, 2, 1); },
+           [](const Tensor& x) { return max_pool2d_with_indices(x, 2); },
+           [](const Tensor& x) { return adaptive_max_pool2d_with_indices(x, 1); }}) {
+    const auto run = [&](bool changed) {
+      const Tensor x = scattered({2, 4, 4}).requires_grad_();
+      const auto [values, indices] = choose(x);
+      if (changed) fill_(indices, 0);
+      return grad(values, {x}, {.gradient = upstream(values.shape())})[0];
+    };
+    const Tensor expected = run(false);
+    Tensor got;
+    const std::string text = message_of([&] { got = run(true); });
+    CHECK((text.find("was changed in place") != std::string::npos || bits_equal(got, expected)));
+  }
 }

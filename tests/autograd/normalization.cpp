@@ -86,6 +86,30 @@ TEST_CASE("batch norm in training refuses one value per channel and leaves the r
   CHECK_FALSE(equal(mean, zeros({4})));
 }
 
+TEST_CASE("running statistics that move on leave the gradients of earlier batches as they were") {
+  for (const bool training : {true, false}) {
+    const Tensor mean = zeros({3}, float64), var = ones({3}, float64);
+    const auto apply = [&](const Tensor& x, bool train) {
+      return batch_norm(x, mean, var, {}, {}, {.training = train});
+    };
+    const Tensor x = scattered({4, 3}).requires_grad_(), dy = upstream({4, 3});
+    const Tensor expected = grad(apply(x, training), {x}, {.gradient = dy})[0];
+    kernels::copy(zeros({3}, float64), mean), kernels::copy(ones({3}, float64), var);
+    const Tensor y = apply(x, training);
+    apply(scattered({4, 3}, 5, 9), true);
+    CHECK(bits_equal(grad(y, {x}, {.gradient = dy})[0], expected));
+  }
+}
+
+TEST_CASE("running statistics in an expanded view are refused, and stay as they were") {
+  const Tensor one = ones({1}), spread = expand(one, {4}), own = zeros({4}),
+               x = scattered({2, 4}, -2, 2, float32);
+  CHECK(fails_with("clone() first", [&] { batch_norm(x, own, spread, {}, {}, {.training = true}); }));
+  CHECK(fails_with("clone() first", [&] { batch_norm(x, spread, own, {}, {}, {.training = true}); }));
+  CHECK(one.item<float>() == 1);
+  CHECK(equal(own, zeros({4})));
+}
+
 TEST_CASE("batch norm's gradients add up over three passes") {
   const Tensor x = reshape(arange(0.0, 12.0), {1, 3, 2, 2}).requires_grad_();
   const Tensor gamma = ones({3}).requires_grad_(), beta = zeros({3}).requires_grad_();

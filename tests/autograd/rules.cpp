@@ -47,6 +47,12 @@ TEST_CASE("cross entropy of ignored rows: no loss, no gradient, NaN as the mean 
         logits, [&](const Tensor& x) { return cross_entropy(x, target, {.reduction = reduction}); });
     CHECK(bits_equal(dx, zeros({2, 3}, float64)));
   }
+  // The same where the classes that count have no weight (PyTorch: a gradient of NaN).
+  const Tensor weight = tensor_of({0, 1, 1}, {3}), first = zeros({2}, int64);
+  CHECK(std::isnan(cross_entropy(logits, first, {.weight = weight}).item<double>()));
+  CHECK(bits_equal(
+      gradient_at(logits, [&](const Tensor& x) { return cross_entropy(x, first, {.weight = weight}); }),
+      zeros({2, 3}, float64)));
 }
 
 TEST_CASE("an ignore_index outside the classes drops its rows for every reduction") {

@@ -15,6 +15,8 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <utility>
+#include <vector>
 
 using namespace tern;
 using namespace tern::tests;
@@ -195,4 +197,43 @@ TEST_CASE("statistics of little, of zeros and of infinities") {
   CHECK(gives(amax(row({1, not_a_number, 2}), {0}, true), {not_a_number}));
   CHECK(fails_with("amax", [] { amax(row({}), {0}); }));
   CHECK(fails_with("var: needs a floating-point tensor, got int64", [] { var(tensor({1})); }));
+}
+
+TEST_CASE("a large mean costs var and stddev no digits") {
+  CHECK(var(to(row({40000, 40001, 40002, 40003}), float32)).item<double>() == doctest::Approx(5 / 3.0));
+  for (const double mean : {0.0, 5.0, 100.0, 1000.0, 1e6}) {
+    for (const Shape& shape : {Shape{3000}, Shape{16, 1}, Shape{3000, 2}}) {
+      const Tensor x = (scattered(shape, 0, 0.1, float32) + mean).requires_grad_();
+      const Tensor exact = to(x.detach(), float64).requires_grad_();
+      CHECK(allclose(to(var(x, {0}), float64), var(exact, {0}), 2e-6, 1e-9));
+      CHECK(allclose(to(stddev(x, {0}), float64), stddev(exact, {0}), 2e-6, 1e-9));
+      const Tensor slope = grad(sum(stddev(x, {0})), {x})[0],
+                   want = grad(sum(stddev(exact, {0})), {exact})[0];
+      CHECK(allclose(to(slope, float64), want, 1e-5, 1e-8));
+    }
+  }
+}
+
+TEST_CASE("powers that overflow or vanish leave norms as they are") {
+  for (const auto& [dtype, sizes] : std::vector<std::pair<DType, std::vector<double>>>{
+           {float32, {1e20, 1e-25, 3e37, 1e-44}}, {float64, {1e200, 1e-200, 3e307, 1e-320}}}) {
+    for (const double size : sizes) {
+      // Beside a row that needs no care, and one without a norm.
+      const Tensor x = tensor_of({3 * size, -4 * size, 3, 4, 0, 0}, {3, 2}, dtype).requires_grad_();
+      const double digits = size < 1e-40 ? 0.1 : 1e-5;  // what is left of the numbers themselves
+      CHECK(allclose(to(norm(x, 2, {1}), float64) / tensor_of({size, 1, 1}, {3}), row({5, 5, 0}), digits, 0));
+      CHECK(allclose(to(norm(x, 3, {1}), float64) / tensor_of({size, 1, 1}, {3}),
+                     row({std::cbrt(91), std::cbrt(91), 0}), digits, 0));
+      CHECK(allclose(to(grad(sum(norm(x, 2, {1})), {x})[0], float64),
+                     tensor_of({0.6, -0.8, 0.6, 0.8, 0, 0}, {3, 2}), digits, 0));
+      if (size < 1e-40) continue;
+      const Tensor directions = normalize(x, 2, 1, 0), own = narrow(x, 0, 0, 2);
+      CHECK(
+          allclose(to(narrow(directions, 0, 0, 2), float64), tensor_of({0.6, -0.8, 0.6, 0.8}, {2, 2}), 1e-5));
+      CHECK(allclose(to(cosine_similarity(own, -own, 1, 0), float64), row({-1, -1}), 1e-5));
+    }
+  }
+  CHECK(gives(norm(row({infinite, 1}), 2, {0}, true), {infinite}));
+  CHECK(gives(norm(row({not_a_number, infinite}), 2, {0}, true), {not_a_number}));
+  CHECK(gives(norm(row({}), 2, {0}, true), {0}));
 }

@@ -96,6 +96,25 @@ TEST_CASE("the original error is nested in the one that the loop throws") {
   }
 }
 
+TEST_CASE("of several errors the loop meets the one of the earliest batch") {
+  struct Broken {
+    int64_t size() const { return 40; }
+    Tensor get(int64_t index) const {
+      if (index == 7) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      check(index < 7, "broken");
+      return scalar(index);
+    }
+  };
+  for (const int workers : {0, 1, 4}) {
+    DataLoader loader(Broken{}, {.batch_size = 2, .num_workers = workers});
+    const std::string text = error_of([&] {
+      for ([[maybe_unused]] auto& batch : loader) {
+      }
+    });
+    CHECK(contains(text, "DataLoader: sample 7"));
+  }
+}
+
 TEST_CASE("a loader can be used again after an error") {
   const auto fail = std::make_shared<std::atomic<bool>>(true);
   const auto action = [fail] { check(!*fail, "not yet"); };

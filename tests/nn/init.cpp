@@ -1,5 +1,6 @@
 // Initial values: bounds, moments, and where the numbers come from.
 #include <tern/core/random.h>
+#include <tern/kernels/creation.h>
 #include <tern/nn/conv.h>
 #include <tern/nn/init.h>
 #include <tern/nn/linear.h>
@@ -9,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <vector>
 
 using namespace tern;
 using namespace tern::tests;
@@ -228,4 +231,18 @@ TEST_CASE("one seed gives one start") {
   CHECK(bits_equal(a.weight, c.weight));
   CHECK(bits_equal(a.bias, c.bias));
   CHECK_FALSE(bits_equal(a.weight, b.weight));
+}
+
+TEST_CASE("nothing starts an expanded view") {
+  namespace init = nn::init;
+  const Tensor one = ones({1, 3}), x = one.with_layout(one.layout().expand({3, 3}));
+  for (const auto& start : std::vector<std::function<void()>>{
+           [&] { init::uniform_(x); }, [&] { init::normal_(x); }, [&] { init::trunc_normal_(x); },
+           [&] { init::constant_(x, 2); }, [&] { init::ones_(x); }, [&] { init::zeros_(x); },
+           [&] { init::eye_(x); }, [&] { init::xavier_uniform_(x); }, [&] { init::xavier_normal_(x); },
+           [&] { init::kaiming_uniform_(x); }, [&] { init::kaiming_normal_(x); },
+           [&] { init::orthogonal_(x); }}) {
+    CHECK(fails_with("clone() first", start));
+    CHECK(values_of(one) == std::vector<double>{1, 1, 1});
+  }
 }

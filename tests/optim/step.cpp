@@ -87,6 +87,23 @@ TEST_CASE("zero_grad makes gradients absent") {
   CHECK(values_of(a) == Values{1, 2});
 }
 
+TEST_CASE("a parameter that is an expanded view is refused, and stays as it was") {
+  const auto check_refused = []<class Optimizer>(const Optimizer*) {
+    const Tensor base = ones({1, 3}, float64);
+    const Tensor spread = base.with_layout(base.layout().expand({2, 3})).requires_grad_();
+    spread.set_grad(ones({2, 3}, float64));
+    Optimizer optimizer({spread}, {.lr = 0.1});
+    CHECK(fails_with("clone() first", [&] { optimizer.step(); }));
+    CHECK(values_of(base) == Values{1, 1, 1});
+  };
+  check_refused(static_cast<optim::SGD*>(nullptr));
+  check_refused(static_cast<optim::Adam*>(nullptr));
+  check_refused(static_cast<optim::AdamW*>(nullptr));
+  check_refused(static_cast<optim::RMSprop*>(nullptr));
+  check_refused(static_cast<optim::Adagrad*>(nullptr));
+  check_refused(static_cast<optim::Lion*>(nullptr));
+}
+
 TEST_CASE("a new learning rate holds from the next step on, for one group or for all") {
   const Tensor a = leaf({1}), b = leaf({1});
   optim::SGD optimizer(

@@ -1,15 +1,56 @@
 #include <tern/tests/support/layouts.h>
 
 #include <tern/kernels/copy.h>
+#include <tern/kernels/creation.h>
 
 #include <cmath>
 #include <cstring>
 #include <iostream>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 namespace tern::tests {
+namespace {
+
+// Addresses for a row of elements, without memory behind them yet.
+Tensor addresses(DType dtype, int64_t elements, int protection) {
+  const size_t bytes = static_cast<size_t>(elements) * size_of(dtype);
+  void* const start = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  check(start != MAP_FAILED, "the system has no ", bytes, " addresses");
+  return from_blob(start, {elements}, dtype, [=] { ::munmap(start, bytes); });
+}
+
+// Lets `count` elements from `first` on be touched.
+void open(const Tensor& row, int64_t first, int64_t count) {
+  const auto bytes = static_cast<int64_t>(size_of(row.dtype()));
+  const int64_t page = ::sysconf(_SC_PAGESIZE), begin = first * bytes / page * page;
+  char* const start = static_cast<char*>(row.data()) + begin;
+  const auto length = static_cast<size_t>((first + count) * bytes - begin);
+  check(::mprotect(start, length, PROT_READ | PROT_WRITE) == 0, "the system has no memory there");
+}
+
+// The last dimension of a few elements lies far apart, the others densely. What lies between must not be
+// touched.
+Tensor laid_far(const Shape& shape, DType dtype) {
+  constexpr int64_t few = 8, distance = (int64_t{1} << 31) + 64;
+  int64_t dim = shape.dim() - 1;
+  while (dim >= 0 && (shape[dim] < 2 || shape[dim] > few)) --dim;
+  const int64_t times = dim >= 0 ? shape[dim] : 1;
+  Shape slice = shape;
+  if (dim >= 0) slice[dim] = 1;
+  Layout layout(shape, dense_strides(slice), distance + 1);
+  if (dim >= 0) layout.strides[dim] = distance;
+  const Tensor row = addresses(dtype, layout.end(), PROT_NONE);
+  for (int64_t i = 0; i < times; ++i) open(row, layout.offset + i * distance, slice.numel());
+  return row.with_layout(layout);
+}
+
+}  // namespace
 
 const char* name(Lay lay) {
-  constexpr std::array<const char*, 5> names{"contiguous", "offset", "reversed", "sliced", "channels-last"};
+  constexpr std::array<const char*, 6> names{"contiguous", "offset",        "reversed",
+                                             "sliced",     "channels-last", "far"};
   return names[static_cast<size_t>(lay)];
 }
 
@@ -29,9 +70,15 @@ Tensor laid_out(const Tensor& x, Lay lay) {
     y = base.with_layout(base.layout().slice(-1, 1, wide.back(), 2));
   } else if (lay == Lay::channels_last && x.dim() == 4) {
     y = empty(x.shape(), x.dtype(), {}, MemoryFormat::channels_last);
+  } else if (lay == Lay::far && x.numel() > 0) {
+    y = laid_far(x.shape(), x.dtype());
   }
   kernels::copy(x, y);
   return y;
+}
+
+Tensor sparse_zeros(const Shape& shape, DType dtype) {
+  return addresses(dtype, shape.numel(), PROT_READ | PROT_WRITE).with_layout(Layout(shape));
 }
 
 std::vector<double> values_of(const Tensor& x) {

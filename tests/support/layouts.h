@@ -15,13 +15,17 @@ enum class Lay {
   reversed,       ///< dense, the first dimension closest
   sliced,         ///< every second element of the last dimension
   channels_last,  ///< as N, H, W, C
+  far,            ///< more than 2^31 elements into its storage, a dimension's slices as far from each other
 };
-inline constexpr std::array<Lay, 5> all_lays{Lay::contiguous, Lay::offset, Lay::reversed, Lay::sliced,
-                                             Lay::channels_last};
+inline constexpr std::array<Lay, 6> all_lays{Lay::contiguous, Lay::offset,        Lay::reversed,
+                                             Lay::sliced,     Lay::channels_last, Lay::far};
 const char* name(Lay lay);
 
 /// A new tensor of x's values that lies as `lay` says; contiguous where the shape has no such form.
 Tensor laid_out(const Tensor& x, Lay lay);
+
+/// Zeros that take no memory but where they are written: for shapes that are larger than memory. Contiguous.
+Tensor sparse_zeros(const Shape& shape, DType dtype);
 
 /// The values in row-major order, and a contiguous tensor of `dtype` made from them.
 std::vector<double> values_of(const Tensor& x);
