@@ -12,4 +12,5 @@ set -euo pipefail
 # shellcheck source=benchmarks/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-run_against_pytorch cifar10_step "$@"
+prepare cifar10_step
+compare cifar10_step "$@"

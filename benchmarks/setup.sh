@@ -18,16 +18,20 @@ find_pytorch() {
   cp "$BENCHMARKS/requirements.txt" "$venv/stamp"
 }
 
-# run_against_pytorch NAME [arguments]: builds benchmarks/NAME and runs NAME.py, which calls it.
-run_against_pytorch() {
-  local name=$1
-  shift
+# prepare NAME: what it takes to build and compare, and benchmarks/NAME built.
+prepare() {
   stage "Set-up"
   set_up
   find_pytorch
   stage "Build"
   configure "$ROOT/build"
-  build "$ROOT/build" "benchmarks/$name"
+  build "$ROOT/build" "benchmarks/$1"
+}
+
+# compare NAME [arguments]: runs NAME.py, which calls benchmarks/NAME.
+compare() {
+  local name=$1
+  shift
   stage "Measurement"
   exec "$PYTHON" "$BENCHMARKS/$name.py" --tern "$ROOT/build/benchmarks/$name" "$@"
 }
