@@ -2,8 +2,8 @@
 //
 // `dims` lists the dimensions that disappear (-1 is the last; repeated or missing ones throw Error); an empty
 // list means all. With keepdim they stay with size 1. Results are dense; sums are formed in a fixed order for
-// any number of threads. float32 sums add in float32 within short runs and in double across them, half types
-// accumulate in float32 and round once.
+// any number of threads. float32 sums (and products, where they stay in range) are formed in float32 within
+// short runs and in double across them; half types accumulate in float32 and round once.
 //
 // Maxima and minima: NaN wins over every number; of equals, the first in row-major order is named, and its
 // index counts within the reduced dimension (within the whole tensor for a reduction over all).

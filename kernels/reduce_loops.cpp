@@ -2,6 +2,7 @@
 
 #include <tern/kernels/scalar_math.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace tern::kernels {
@@ -33,9 +34,48 @@ auto read(T value) {
 double& field(Accumulator& a, double) { return a.floating; }
 int64_t& field(Accumulator& a, int64_t) { return a.integer; }
 
+// An integer as wide as T that is 0 where the element is.
+template <class T>
+auto truth(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return static_cast<uint16_t>(value.bits & 0x7fff);
+  else if constexpr (std::is_same_v<T, float>)
+    return static_cast<uint32_t>(value != 0);
+  else if constexpr (std::is_same_v<T, double>)
+    return static_cast<uint64_t>(value != 0);
+  else if constexpr (std::is_same_v<T, bool>)
+    return static_cast<uint8_t>(value);
+  else
+    return value;
+}
+
+// Whether any element is not zero, or whether any is. Whole blocks vectorise, and the first that has one is
+// the last.
+template <class T>
+bool has(bool not_zero, const T* x, int64_t count) {
+  constexpr int64_t block = 2048;
+  for (int64_t begin = 0; begin < count; begin += block) {
+    const int64_t end = std::min(begin + block, count);
+    decltype(truth(T{})) found = 0;
+    if (not_zero)
+      for (int64_t i = begin; i < end; ++i) found |= truth(x[i]);
+    else
+      for (int64_t i = begin; i < end; ++i) found |= truth(x[i]) == 0;
+    if (found) return true;
+  }
+  return false;
+}
+
 template <ReduceOp op, class T>
 void row(const void* x, int64_t stride, int64_t count, Accumulator* accumulator) {
   const T* from = static_cast<const T*>(x);
+  if constexpr (op == ReduceOp::any || op == ReduceOp::all) {
+    constexpr bool any = op == ReduceOp::any;
+    if (stride == 1) {
+      if (has(any, from, count)) accumulator->integer = any;
+      return;
+    }
+  }
   auto value = field(*accumulator, read<op>(T{}));
   for (int64_t i = 0; i < count; ++i) step<op>(value, read<op>(from[i * stride]));
   field(*accumulator, value) = value;
@@ -55,8 +95,7 @@ void columns(const void* x, int64_t row_stride, int64_t rows, int64_t columns, A
 template <ReduceOp op>
 ReduceLoops plain_loops(DType dtype) {
   return dispatch(dtype, [&]<class T>() -> ReduceLoops {
-    constexpr bool vectorised =
-        op == ReduceOp::sum || op == ReduceOp::sum_of_squares || op == ReduceOp::max || op == ReduceOp::min;
+    constexpr bool vectorised = op != ReduceOp::any && op != ReduceOp::all;
     if constexpr (vectorised && (!std::is_arithmetic_v<T> || std::is_floating_point_v<T>))
       return simd::reduce_kernels().find(op, dtype);
     else if constexpr (op == ReduceOp::sum_of_squares)

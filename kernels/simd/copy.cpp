@@ -1,6 +1,6 @@
 #include <tern/kernels/simd/copy.h>
 
-#include <tern/core/half.h>
+#include <tern/kernels/simd/half_rows.h>
 
 namespace tern::simd::TERN_ISA {
 namespace {
@@ -9,7 +9,12 @@ template <class From, class To>
 void convert(const void* src, void* dst, int64_t count) {
   const From* from = static_cast<const From*>(src);
   To* to = static_cast<To*>(dst);
-  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(static_cast<float>(from[i]));
+  if constexpr (std::is_same_v<From, float> && sizeof(To) == 2)
+    narrow_row(from, count, to);
+  else if constexpr (sizeof(From) == 2 && std::is_same_v<To, float>)
+    widen_row(from, count, to);
+  else
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(static_cast<float>(from[i]));
 }
 
 template <class To>

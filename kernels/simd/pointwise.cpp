@@ -1,3 +1,4 @@
+#include <tern/kernels/simd/half_rows.h>
 #include <tern/kernels/simd/pointwise.h>
 #include <tern/kernels/simd/vec.h>
 
@@ -6,7 +7,7 @@ namespace {
 
 // float16 and bfloat16 go through float32 this many at a time: every function is compiled for float and
 // double alone, and its loop stays simple enough to be vectorised.
-constexpr int64_t block = 512;
+constexpr int64_t block = 1024;
 
 template <class T>
 constexpr bool reduced = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
@@ -31,7 +32,7 @@ template <class T>
 void widen(const void* x, int64_t begin, int64_t stride, int64_t count, float* y) {
   const T* const from = static_cast<const T*>(x) + begin * stride;
   if (stride == 1) {
-    for (int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(from[i]);
+    widen_row(from, count, y);
   } else {
     for (int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(from[i * stride]);
   }
@@ -41,7 +42,7 @@ template <class T>
 void narrow(const float* x, int64_t count, void* y, int64_t begin, int64_t stride) {
   T* const to = static_cast<T*>(y) + begin * stride;
   if (stride == 1) {
-    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(x[i]);
+    narrow_row(x, count, to);
   } else {
     for (int64_t i = 0; i < count; ++i) to[i * stride] = static_cast<T>(x[i]);
   }

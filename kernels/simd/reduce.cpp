@@ -1,6 +1,6 @@
 #include <tern/kernels/simd/reduce.h>
 
-#include <tern/core/half.h>
+#include <tern/kernels/simd/half_rows.h>
 #include <tern/kernels/simd/vec.h>
 
 namespace tern::simd::TERN_ISA {
@@ -14,32 +14,49 @@ struct Itself {
   }
 };
 
+// How a run of elements is combined in their own type before it meets the accumulators, which are doubles.
+enum class Runs { none, whole, numbers, in_range };
+
 struct Sum : Itself {
   template <class V>
   [[gnu::always_inline]] static void step(V& a, const V& x) {
     a += x;
   }
   static constexpr double start = 0;
-  static constexpr bool has_runs = true;
+  static constexpr Runs runs = Runs::whole;
 };
 
-// In double from the first: a square in S could overflow or vanish.
+// In double from the first: a square in float could overflow or vanish.
 struct SumOfSquares : Sum {
   template <class V>
   [[gnu::always_inline]] static V value(const V& x) {
     return x * x;
   }
-  static constexpr bool has_runs = false;
+  static constexpr Runs runs = Runs::none;
 };
 
-// NaN replaces a number, and nothing replaces NaN.
+// In float where that neither overflows nor vanishes.
+struct Prod : Itself {
+  template <class V>
+  [[gnu::always_inline]] static void step(V& a, const V& x) {
+    a *= x;
+  }
+  static constexpr double start = 1;
+  static constexpr Runs runs = Runs::in_range;
+};
+
+// NaN replaces a number, and nothing replaces NaN. `quick` is for numbers alone.
 struct Max : Itself {
   template <class V>
   [[gnu::always_inline]] static void step(V& a, const V& x) {
     a = ((x > a) | (x != x)) ? x : a;
   }
+  template <class V>
+  [[gnu::always_inline]] static void quick(V& a, const V& x) {
+    a = x > a ? x : a;
+  }
   static constexpr double start = -__builtin_inf();
-  static constexpr bool has_runs = true;
+  static constexpr Runs runs = Runs::numbers;
 };
 
 struct Min : Itself {
@@ -47,15 +64,20 @@ struct Min : Itself {
   [[gnu::always_inline]] static void step(V& a, const V& x) {
     a = ((x < a) | (x != x)) ? x : a;
   }
+  template <class V>
+  [[gnu::always_inline]] static void quick(V& a, const V& x) {
+    a = x < a ? x : a;
+  }
   static constexpr double start = __builtin_inf();
-  static constexpr bool has_runs = true;
+  static constexpr Runs runs = Runs::numbers;
 };
 
 // Elements of type S in vectors; runs short enough for float32 are combined in double.
 template <class S, class Op>
 struct Loops {
   static constexpr int lanes = 4 * vec_floats / static_cast<int>(sizeof(S));
-  static constexpr int64_t run = Op::has_runs ? 16 : 1;  // vectors that a lane adds up in S
+  static constexpr bool has_runs = Op::runs != Runs::none && (Op::runs != Runs::in_range || sizeof(S) == 4);
+  static constexpr int64_t run = has_runs ? 16 : 1;  // vectors that a lane combines in S
   typedef S V __attribute__((vector_size(4 * vec_floats)));
   static constexpr int doubles = vec_floats / 2, parts = lanes / doubles;
   typedef double D __attribute__((vector_size(8 * doubles)));
@@ -74,9 +96,44 @@ struct Loops {
     for (int i = 0; i < parts; ++i) Op::step(wide.part[i], Op::value(__builtin_convertvector(part[i], D)));
   }
 
-  // `count` rows of N vectors side by side, `stride` apart.
+  template <class Mask>
+  [[gnu::always_inline]] static bool none(const Mask& mask) {
+    int64_t parts[sizeof(V) / sizeof(int64_t)], any = 0;
+    __builtin_memcpy(parts, &mask, sizeof parts);
+    TERN_UNROLL
+    for (const int64_t part : parts) any |= part;
+    return any == 0;
+  }
+
+  // The extremes of numbers in less time: false where there may be a NaN, which the sums then are.
   template <int N>
-  [[gnu::always_inline]] static void run_of(const S* x, int64_t stride, int64_t count, V (&a)[N]) {
+  [[gnu::always_inline]] static bool quick_extremes(const S* x, int64_t stride, int64_t count, V (&a)[N]) {
+    V sum[N];
+    TERN_UNROLL
+    for (int v = 0; v < N; ++v) {
+      load(a[v], x + v * lanes);
+      sum[v] = a[v];
+    }
+    for (int64_t i = 1; i < count; ++i) {
+      TERN_UNROLL
+      for (int v = 0; v < N; ++v) {
+        V next;
+        load(next, x + i * stride + v * lanes);
+        Op::quick(a[v], next);
+        sum[v] += next;
+      }
+    }
+    TERN_UNROLL
+    for (int v = 1; v < N; ++v) sum[0] += sum[v];
+    return none(sum[0] != sum[0]);
+  }
+
+  // `count` rows of N vectors side by side, `stride` apart, combined in S; false where S does not do.
+  template <int N>
+  [[gnu::always_inline]] static bool run_of(const S* x, int64_t stride, int64_t count, V (&a)[N]) {
+    if constexpr (Op::runs == Runs::numbers) {
+      if (quick_extremes(x, stride, count, a)) return true;
+    }
     TERN_UNROLL
     for (int v = 0; v < N; ++v) load(a[v], x + v * lanes);
     for (int64_t i = 1; i < count; ++i) {
@@ -87,35 +144,76 @@ struct Loops {
         Op::step(a[v], next);
       }
     }
+    if constexpr (Op::runs == Runs::in_range && has_runs) {
+      auto outside = (a[0] != a[0]);
+      TERN_UNROLL
+      for (const V& v : a) {
+        const V size = v < 0 ? -v : v;
+        outside |= ~((size >= 0x1p-120f) & (size <= 0x1p127f));
+      }
+      return none(outside);
+    }
+    return true;
   }
 
-  // The part of a row that fills whole vectors.
+  // The same without S in between, each vector by itself: accumulators[v] for vector v of a row.
+  template <int N>
+  static void widen_all(const S* x, int64_t stride, int64_t count, Wide (&accumulators)[N]) {
+    for (int64_t i = 0; i < count; ++i) {
+      for (int v = 0; v < N; ++v) {
+        V next;
+        load(next, x + i * stride + v * lanes);
+        widen(accumulators[v], next);
+      }
+    }
+  }
+
+  // The part of a row that fills whole vectors. Where each vector goes to the accumulators, four sets of them
+  // hide the time that a step takes.
   static void vectors(const S* x, int64_t count, double& result) {
-    Wide wide;
+    constexpr bool one_by_one = Op::runs == Runs::none || Op::runs == Runs::in_range;
+    Wide wide[one_by_one ? 4 : 1];
     TERN_UNROLL
-    for (D& part : wide.part) part = D{} + Op::start;
+    for (Wide& set : wide) {
+      TERN_UNROLL
+      for (D& part : set.part) part = D{} + Op::start;
+    }
     for (int64_t groups; (groups = count / (4 * lanes)) > 0;) {
       groups = groups < run ? groups : run;
       V a[4];
-      run_of<4>(x, 4 * lanes, groups, a);
-      if constexpr (Op::has_runs) {
+      const bool combined = run_of<4>(x, 4 * lanes, groups, a);
+      if constexpr (!one_by_one) {
         Op::step(a[0], a[1]), Op::step(a[2], a[3]), Op::step(a[0], a[2]);
-        widen(wide, a[0]);
-      } else {
+        widen(wide[0], a[0]);
+      } else if (combined) {
         TERN_UNROLL
-        for (const V& v : a) widen(wide, v);
+        for (int i = 0; i < 4; ++i) widen(wide[i], a[i]);
+      } else {
+        widen_all<4>(x, 4 * lanes, groups, wide);
       }
       x += groups * 4 * lanes, count -= groups * 4 * lanes;
     }
     for (; count >= lanes; x += lanes, count -= lanes) {
       V v;
       load(v, x);
-      widen(wide, v);
+      widen(wide[0], v);
     }
+    fold(wide, result);
+  }
+
+  template <int Sets>
+  [[gnu::always_inline]] static void fold(Wide (&wide)[Sets], double& result) {
     TERN_UNROLL
-    for (int i = 1; i < parts; ++i) Op::step(wide.part[0], wide.part[i]);
+    for (int j = 0; j < parts; ++j) {
+      D& total = wide[0].part[j];
+      if constexpr (Sets == 4) {
+        Op::step(total, wide[1].part[j]), Op::step(wide[2].part[j], wide[3].part[j]);
+        Op::step(total, wide[2].part[j]);
+      }
+      if (j > 0) Op::step(wide[0].part[0], total);
+    }
     double rest[doubles];
-    __builtin_memcpy(rest, wide.part, sizeof rest);
+    __builtin_memcpy(rest, wide[0].part, sizeof rest);
     TERN_UNROLL
     for (int width = doubles / 2; width > 0; width /= 2) {
       for (int i = 0; i < width; ++i) Op::step(rest[i], rest[i + width]);
@@ -134,16 +232,18 @@ struct Loops {
   template <int N>
   [[gnu::always_inline]] static void column_vectors(const S* x, int64_t row_stride, int64_t rows,
                                                     Accumulator* accumulators) {
+    Wide wide[N];
     for (int64_t r = 0; r < rows; r += run) {
+      const int64_t count = rows - r < run ? rows - r : run;
+      __builtin_memcpy(wide, accumulators, sizeof wide);
       V a[N];
-      run_of<N>(x + r * row_stride, row_stride, rows - r < run ? rows - r : run, a);
-      TERN_UNROLL
-      for (int v = 0; v < N; ++v) {
-        Wide wide;
-        __builtin_memcpy(&wide, accumulators + v * lanes, sizeof wide);
-        widen(wide, a[v]);
-        __builtin_memcpy(static_cast<void*>(accumulators + v * lanes), &wide, sizeof wide);
+      if (run_of<N>(x + r * row_stride, row_stride, count, a)) {
+        TERN_UNROLL
+        for (int v = 0; v < N; ++v) widen(wide[v], a[v]);
+      } else {
+        widen_all<N>(x + r * row_stride, row_stride, count, wide);
       }
+      __builtin_memcpy(static_cast<void*>(accumulators), wide, sizeof wide);
     }
   }
 
@@ -168,7 +268,7 @@ constexpr int64_t buffer_rows = 16, buffer_columns = 64;
 
 template <class T>
 [[gnu::noinline]] void to_floats(const T* x, int64_t count, float* y) {
-  for (int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i]);
+  widen_row(x, count, y);
 }
 
 template <class T>
@@ -239,6 +339,8 @@ ReduceLoops find(ReduceOp op, DType dtype) {
       return loops_of<Sum>(dtype);
     case ReduceOp::sum_of_squares:
       return loops_of<SumOfSquares>(dtype);
+    case ReduceOp::prod:
+      return loops_of<Prod>(dtype);
     case ReduceOp::max:
       return loops_of<Max>(dtype);
     case ReduceOp::min:

@@ -28,11 +28,23 @@ template <class T>
   T most = lowest<T>;
   int64_t i = 0;
   if (size >= lanes) {
-    T part[lanes];
-    for (int64_t j = 0; j < lanes; ++j) part[j] = x[j];
-    for (i = lanes; i + lanes <= size; i += lanes)
-      for (int64_t j = 0; j < lanes; ++j) part[j] = larger(part[j], x[i + j]);
-    for (int64_t j = 0; j < lanes; ++j) most = larger(most, part[j]);
+    // A selection for numbers alone, and sums: they are NaN if an element is.
+    T part[lanes], sum[lanes];
+    for (int64_t j = 0; j < lanes; ++j) part[j] = sum[j] = x[j];
+    for (i = lanes; i + lanes <= size; i += lanes) {
+      for (int64_t j = 0; j < lanes; ++j) {
+        part[j] = x[i + j] > part[j] ? x[i + j] : part[j];
+        sum[j] += x[i + j];
+      }
+    }
+    for (int64_t width = lanes / 2; width > 0; width /= 2) {
+      for (int64_t j = 0; j < width; ++j) {
+        part[j] = part[j + width] > part[j] ? part[j + width] : part[j];
+        sum[j] += sum[j + width];
+      }
+    }
+    most = part[0];
+    if (sum[0] != sum[0]) most = lowest<T>, i = 0;  // perhaps only infinities that cancel: look again
   }
   for (; i < size; ++i) most = larger(most, x[i]);
   return most;

@@ -2,6 +2,7 @@
 #include <tern/tests/kernels/reference.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <tuple>
 
@@ -130,6 +131,38 @@ TEST_CASE("half types round to nearest, even, and keep NaN and infinity") {
   CHECK(brain[1] == 260);
   CHECK(std::isnan(brain[2]));
   CHECK(values(kernels::to(make<float>({3}, {0, NAN, -0.5f}), boolean)) == std::vector<double>{0, 1, 1});
+}
+
+TEST_CASE("rows of float16 convert as single numbers do: every one of them, and what lies between") {
+  const Tensor all = generate<Half>({65536}, [](int64_t i) {
+    Half half;
+    half.bits = static_cast<uint16_t>(i);
+    return half;
+  });
+  const Tensor wide = kernels::to(all, float32), back = kernels::to(wide, float16);
+  // The middle between two neighbours, and a little to both sides.
+  const auto near = [&](int64_t i, uint32_t add) {
+    const float x = static_cast<float>(all.data<Half>()[i]);
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(x) + add);
+  };
+  int wrong = 0;
+  for (int64_t i = 0; i < 65536; ++i) {
+    const float x = static_cast<float>(all.data<Half>()[i]);
+    if (x != x) {
+      wrong += !std::isnan(wide.data<float>()[i]) || !std::isnan(static_cast<float>(back.data<Half>()[i]));
+    } else {
+      wrong += std::bit_cast<uint32_t>(wide.data<float>()[i]) != std::bit_cast<uint32_t>(x);
+      wrong += back.data<Half>()[i].bits != i;
+    }
+  }
+  CHECK(wrong == 0);
+  for (const uint32_t add : {0xfffu, 0x1000u, 0x1001u, 0x3fffffu}) {
+    const Tensor between = generate<float>({0x7c00}, [&](int64_t i) { return near(i, add); });
+    const Tensor rounded = kernels::to(between, float16);
+    for (int64_t i = 0; i < 0x7c00; ++i)
+      wrong += rounded.data<Half>()[i].bits != Half(between.data<float>()[i]).bits;
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("conversion between float64 and float32 keeps all bits that fit") {

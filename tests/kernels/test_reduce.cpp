@@ -226,6 +226,57 @@ TEST_CASE("NaN wins over every number, and the first NaN is named") {
   CHECK(kernels::max_with_indices(make<float>({}, {3}), 0).indices.item<int64_t>() == 0);
 }
 
+TEST_CASE("extremes are right where sums of the elements are NaN or overflow") {
+  for (const int64_t size : {2, 40, 300, 5000}) {
+    const auto extremes = [&](const std::function<float(int64_t)>& value) {
+      const Tensor row = generate<float>({size}, value);
+      // Down the columns too.
+      const Tensor column = kernels::contiguous(row.with_layout(row.layout().expand({70, size})));
+      const Tensor most = kernels::max(column, {0}), least = kernels::min(column, {0});
+      CHECK(values(most) == values(row));
+      CHECK(values(least) == values(row));
+      return std::pair(kernels::max(row).item<float>(), kernels::min(row).item<float>());
+    };
+    CHECK(extremes([](int64_t i) { return i % 2 ? INFINITY : -INFINITY; }) == std::pair(INFINITY, -INFINITY));
+    CHECK(extremes([](int64_t i) { return i == 0 ? INFINITY : -INFINITY; }) ==
+          std::pair(INFINITY, -INFINITY));
+    CHECK(extremes([](int64_t) { return -INFINITY; }) == std::pair(-INFINITY, -INFINITY));
+    const float huge = 3e38f;
+    CHECK(extremes([=](int64_t i) { return i == size - 1 ? -huge : huge; }) == std::pair(huge, -huge));
+  }
+}
+
+TEST_CASE("products of rows neither overflow nor vanish on the way") {
+  const Tensor x = generate<float>({3, 4096}, [](int64_t i) {
+    const int64_t place = i % 4096;
+    return place % 256 == 0 && place < 2048 ? (place < 1024 ? 1e30f : 1e-30f) : 1.f;
+  });
+  for (const double product : values(kernels::prod(x, {1})))
+    CHECK(product == doctest::Approx(1).epsilon(1e-3));
+  const Tensor with_zero = generate<float>({4096}, [](int64_t i) { return i == 1000 ? 0.f : 1.001f; });
+  CHECK(kernels::prod(with_zero).item<float>() == 0);
+  const Tensor grown = generate<float>({1000}, [](int64_t) { return 1.001f; });
+  CHECK(kernels::prod(grown).item<float>() == doctest::Approx(std::pow(double{1.001f}, 1000)).epsilon(1e-5));
+}
+
+TEST_CASE("any and all find a single element anywhere in long rows, in every dtype") {
+  for (const DType dtype : {boolean, uint8, int32, int64, float16, bfloat16, float32, float64}) {
+    const Tensor zeros = kernels::to(generate<float>({3, 5000}, [](int64_t) { return -0.f; }), dtype);
+    CHECK(values(kernels::any(zeros, {1})) == std::vector<double>{0, 0, 0});
+    for (const int64_t place : {0, 2047, 2048, 4999}) {
+      const auto at = [=](int64_t i) { return i == 5000 + place; };
+      const Tensor one =
+          kernels::to(generate<float>({3, 5000}, [=](int64_t i) { return at(i) ? 1.f : 0.f; }), dtype);
+      CHECK(values(kernels::any(one, {1})) == std::vector<double>{0, 1, 0});
+      CHECK(kernels::any(one).item<bool>());
+      const Tensor but =
+          kernels::to(generate<float>({3, 5000}, [=](int64_t i) { return at(i) ? 0.f : 2.f; }), dtype);
+      CHECK(values(kernels::all(but, {1})) == std::vector<double>{1, 0, 1});
+      CHECK_FALSE(kernels::all(but).item<bool>());
+    }
+  }
+}
+
 TEST_CASE("a long float32 sum loses far less than naive addition") {
   const Tensor x = empty({int64_t{1} << 24});
   kernels::fill(x, 0.1);
