@@ -29,6 +29,7 @@
 #include <tern/data/data_loader.h>
 #include <tern/data/download.h>
 #include <tern/data/mnist.h>
+#include <tern/distributed/distributed_sampler.h>
 #include <tern/distributed/store.h>
 #include <tern/kernels/creation.h>
 #include <tern/nn/activations.h>
