@@ -42,6 +42,9 @@ class Members : public Visitor {
 void check_replicable(Module& module, std::span<const Device> devices) {
   check_devices(devices, "replicate");
   const std::unique_ptr<Module> copy = module.copy();
+  const Module &original = module, &other = *copy;
+  check(typeid(original) == typeid(other), "replicate: copy() of ", module.describe(), " makes a ",
+        copy->describe(), "; a module must derive from Layer<Itself>");
   const Members own(module), copied(*copy);
   check(own.tensors().size() == copied.tensors().size(), "replicate: a copy of ", module.describe(),
         " has other members than the module");

@@ -25,8 +25,8 @@ void check_replicable(Module& module, std::span<const Device> devices);
 /// device where a tensor lies already it is shared: a replica there changes the module's own buffers. Copying
 /// is as copying a module, training flag included. As torch.nn.parallel.replicate.
 ///
-/// Throws Error for devices that are none, the same twice or not there, and for a module whose copies share
-/// members by pointer.
+/// Throws Error for devices that are none, the same twice or not there, and for a module whose copies are of
+/// another type or share members by pointer.
 template <std::derived_from<Module> M>
 std::vector<M> replicate(const M& module, const std::vector<Device>& devices) {
   M source = module;

@@ -195,11 +195,12 @@ TEST_CASE("a checkpoint around DataParallel changes no gradient and no running s
   backward(sum(plain(x) * upstream({6, 4})));
   backward(sum(checkpoint([&](const Tensor& t) { return kept(t); }, x) * upstream({6, 4})));
   const TensorMap a = plain.state_dict(), b = kept.state_dict();
-  for (const auto& [name, tensor] : a) {
-    CAPTURE(name);
-    CHECK(bits_equal(tensor, b.at(name)));
-    CHECK(tensor.grad().defined() == b.at(name).grad().defined());
-    if (tensor.grad().defined()) CHECK(bits_equal(tensor.grad(), b.at(name).grad()));
+  for (const auto& entry : a) {
+    CAPTURE(entry.first);
+    const Tensor &one = entry.second, &other = b.at(entry.first);
+    CHECK(bits_equal(one, other));
+    CHECK(one.grad().defined() == other.grad().defined());
+    if (one.grad().defined()) CHECK(bits_equal(one.grad(), other.grad()));
   }
 }
 

@@ -1,4 +1,5 @@
 // What DataParallel keeps between calls: replicas, threads, modes, memory; and its errors.
+#include <tern/core/build_info.h>
 #include <tern/tests/distributed/devices.h>
 
 #include <mutex>
@@ -183,6 +184,7 @@ TEST_CASE("an error in a replica comes out with its device, and the next call wo
 }
 
 TEST_CASE("a steady step takes no memory from the system on any device") {
+  if (sanitized) return;
   manual_seed(7);
   nn::Sequential net = nn::models::cifar_cnn();
   nn::DataParallel parallel(net, {.device_ids = cpus(3)});
@@ -198,7 +200,7 @@ TEST_CASE("a steady step takes no memory from the system on any device") {
     backward(cross_entropy(parallel(images), labels));
     optimizer.step();
   }
-  CHECK(before == after);
+  for (const size_t i : {0, 1, 2}) CHECK(before[i] == after[i]);
 }
 
 TEST_CASE("what DataParallel cannot work with is an error") {

@@ -124,4 +124,8 @@ TEST_CASE("wrong numbers of modules, inputs and devices, and modules that share 
     std::shared_ptr<nn::Linear> inner = std::make_shared<nn::Linear>(2, 2);
   };
   CHECK(fails_with("modules must hold their members by value", [] { replicate(Pointing(), cpus(2)); }));
+  struct Further : nn::Linear {
+    Further() : nn::Linear(2, 2) {}
+  };
+  CHECK(fails_with("a module must derive from Layer<Itself>", [] { replicate(Further(), cpus(2)); }));
 }
