@@ -204,6 +204,11 @@ TEST_CASE("a checkpoint around DataParallel changes no gradient and no running s
   }
 }
 
+TEST_CASE("DataParallel is a sound layer") {
+  nn::check_layer(nn::DataParallel(Tied(), {.device_ids = cpus(3)}), randint(0, 6, {5, 2}));
+  nn::check_layer(nn::DataParallel(nn::Linear(3, 2), {.device_ids = cpus(2)}), scattered({5, 3}));
+}
+
 TEST_CASE("a module inside of a Sequential may be DataParallel") {
   nn::Sequential net(nn::Linear(3, 4), nn::DataParallel(nn::Linear(4, 4), {.device_ids = cpus(2)}),
                      nn::ReLU());
