@@ -4,6 +4,7 @@ namespace tern::nn::parallel {
 
 std::vector<Device> all_devices() {
   std::vector<Device> devices;
+  devices.reserve(static_cast<size_t>(cpu_device_count()));
   for (int i = 0; i < cpu_device_count(); ++i) devices.emplace_back(DeviceType::cpu, i);
   return devices;
 }
