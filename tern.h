@@ -16,6 +16,7 @@
 #include <tern/autograd/recurrent.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/statistics.h>
+#include <tern/autograd/thread_modes.h>
 #include <tern/autograd/views.h>
 #include <tern/core/allocator.h>
 #include <tern/core/dlpack.h>
@@ -29,6 +30,8 @@
 #include <tern/data/data_loader.h>
 #include <tern/data/download.h>
 #include <tern/data/mnist.h>
+#include <tern/distributed/data_parallel.h>
+#include <tern/distributed/distributed_sampler.h>
 #include <tern/distributed/store.h>
 #include <tern/kernels/creation.h>
 #include <tern/nn/activations.h>

@@ -14,6 +14,8 @@ Tensor initial_gradient(const Tensor& result, const Tensor& given, const char* c
     check(given.shape() == result.shape() && given.dtype() == result.dtype(), caller,
           ": the result has shape ", result.shape(), " and dtype ", result.dtype(), ", the given gradient ",
           given.shape(), " and ", given.dtype());
+    check(given.device() == result.device(), caller, ": the result is on ", result.device(),
+          ", the given gradient on ", given.device());
     return given.detach();
   }
   check(result.numel() == 1, caller, ": a result of shape ", result.shape(),

@@ -3,7 +3,9 @@
 // backward() and grad() walk the graph from the result on the calling thread, the last recorded operation
 // first: the order, and with it every bit of the result, depends on the program alone. Operations that were
 // walked give up what they kept. Several threads may walk at the same time as long as their graphs share only
-// leaves of their own.
+// leaves of their own. A graph may lead over several devices, and may have been recorded by several threads:
+// each gradient lies on the device of its tensor, and the same thread walks all of it, so that sums do not
+// depend on which device was faster.
 #pragma once
 
 #include <tern/core/tensor.h>

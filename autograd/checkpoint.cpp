@@ -19,21 +19,17 @@ thread_local bool recomputing = false;
 class Replay {
  public:
   Replay(Device device, RandomState start)
-      : generator_(default_generator(device)), after_(generator_.state()), before_(recomputing) {
+      : generator_(default_generator(device)), after_(generator_.state()) {
     generator_.set_state(start);
-    recomputing = true;
   }
-  ~Replay() {
-    generator_.set_state(after_);
-    recomputing = before_;
-  }
+  ~Replay() { generator_.set_state(after_); }
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
  private:
   Generator& generator_;
   RandomState after_;
-  bool before_;
+  RecomputingGuard recomputing_;
 };
 
 // The inputs as leaves, at which the segment ends.
@@ -89,6 +85,10 @@ Gradients Segment::backward(const Tensor& dy, Wants wants) const {
 }  // namespace
 
 bool is_recomputing() { return recomputing; }
+
+RecomputingGuard::RecomputingGuard(bool on) : before_(recomputing) { recomputing = on; }
+
+RecomputingGuard::~RecomputingGuard() { recomputing = before_; }
 
 Tensor checkpoint(CheckpointFunction function, const std::vector<Tensor>& inputs) {
   if (!is_grad_enabled()) return function(inputs);

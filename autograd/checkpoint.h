@@ -19,10 +19,10 @@ namespace tern {
 using CheckpointFunction = std::function<Tensor(const std::vector<Tensor>&)>;
 
 /// function(inputs), with its gradients: those of the inputs, and of all that the function uses besides
-/// (parameters, results of earlier operations). Random numbers are replayed: the second run draws those of
-/// the first, and the generator goes on as if there had been one run. Layers that keep statistics of what
-/// they saw leave them alone in the second (is_recomputing()). Does nothing special while recording is off.
-/// Backward throws Error when the second run gives another shape.
+/// (parameters, results of earlier operations). Random numbers of the first input's device are replayed: the
+/// second run draws those of the first, and the generator goes on as if there had been one run. Layers that
+/// keep statistics of what they saw leave them alone in the second (is_recomputing()). Does nothing special
+/// while recording is off. Backward throws Error when the second run gives another shape.
 Tensor checkpoint(CheckpointFunction function, const std::vector<Tensor>& inputs);
 
 /// The same for a function of one tensor or several.
@@ -39,5 +39,17 @@ requires std::invocable<Function, const Inputs&...> Tensor checkpoint(Function f
 
 /// Whether this thread is in the second run of a checkpoint's function.
 bool is_recomputing();
+
+/// Says so of the calling thread until it goes out of scope: for threads that work for one that is.
+class RecomputingGuard {
+ public:
+  explicit RecomputingGuard(bool recomputing = true);
+  ~RecomputingGuard();
+  RecomputingGuard(const RecomputingGuard&) = delete;
+  RecomputingGuard& operator=(const RecomputingGuard&) = delete;
+
+ private:
+  bool before_;
+};
 
 }  // namespace tern

@@ -26,7 +26,8 @@ Node::Node(const char* operation, const Tensor& output)
     : name(operation),
       sequence(sequences.fetch_add(1, std::memory_order_relaxed)),
       shape(output.shape()),
-      dtype(output.dtype()) {}
+      dtype(output.dtype()),
+      device(output.device()) {}
 
 void Node::destroy() {
   doomed.waiting.push_back(this);

@@ -55,6 +55,7 @@ class Node : public RefCounted {
   uint64_t sequence;  ///< grows with every recorded operation: inputs come before outputs
   Shape shape;        ///< of the output
   DType dtype;
+  Device device;
   bool is_view = false;
   InlineVector<Edge, 3> inputs;
 

@@ -62,7 +62,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
       kernels::update_running(running_mean, running_var, moments, options.momentum);
     mean = moments.mean, rstd = kernels::inverse_deviation(moments.var, options.eps), count = moments.count;
   } else {
-    mean = kernels::clone(kernels::wide_parameter(running_mean, 0, 0));
+    mean = kernels::clone(kernels::wide_parameter(running_mean, 0, 0, x.device()));
     rstd = kernels::inverse_deviation(running_var, options.eps);
   }
   return record("batch_norm", kernels::batch_normalize(x, mean, rstd, weight, bias), {x, weight, bias},

@@ -147,9 +147,12 @@ void Walk::step(Node& node, bool retain_graph) {
 void Walk::deliver(const Node& from, const Edge& edge, Tensor gradient) {
   const Shape& expected = edge.node ? edge.node->shape : edge.leaf->layout.shape;
   const DType dtype = edge.node ? edge.node->dtype : edge.leaf->dtype;
+  const Device device = edge.node ? edge.node->device : edge.leaf->storage->device();
   check(gradient.shape() == expected && gradient.dtype() == dtype, from.name,
         ": its backward returned a gradient of shape ", gradient.shape(), " and dtype ", gradient.dtype(),
         " for an input of shape ", expected, " and dtype ", dtype);
+  check(gradient.device() == device, from.name, ": its backward returned a gradient on ", gradient.device(),
+        " for an input on ", device);
   if (is_end(edge))
     deliver_to_end(edge, std::move(gradient));
   else

@@ -1,9 +1,36 @@
 #include <tern/core/error.h>
 
 #include <cstring>
+#include <exception>
 #include <string_view>
 
-namespace tern::detail {
+namespace tern {
+namespace {
+
+template <class E>
+[[noreturn]] void rethrow_as(const std::string& where, const std::string& message) {
+  std::throw_with_nested(E(where + message));
+}
+
+}  // namespace
+
+void rethrow_with(const std::string& where) {
+  try {
+    throw;
+  } catch (const IoError& error) {
+    rethrow_as<IoError>(where, error.what());
+  } catch (const DistributedError& error) {
+    rethrow_as<DistributedError>(where, error.what());
+  } catch (const CudaError& error) {
+    rethrow_as<CudaError>(where, error.what());
+  } catch (const std::exception& error) {
+    rethrow_as<Error>(where, error.what());
+  } catch (...) {
+    rethrow_as<Error>(where, "an exception that is no std::exception");
+  }
+}
+
+namespace detail {
 namespace {
 
 // How the build names the project's folder; not "../" alone when the build folder lies elsewhere.
@@ -22,4 +49,5 @@ std::string with_place(const std::string& message, const char* file, int line) {
   return message + " (" + place + ":" + std::to_string(line) + ")";
 }
 
-}  // namespace tern::detail
+}  // namespace detail
+}  // namespace tern

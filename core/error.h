@@ -74,4 +74,9 @@ void check_as(const Condition& condition, const Parts&... message) {
     detail::raise<E>(condition, message...);
 }
 
+/// Called inside a catch block: throws what was caught anew with `where` in front of its text and the
+/// original nested in it. IoError, DistributedError and CudaError keep their type; what is no Error becomes
+/// one.
+[[noreturn]] void rethrow_with(const std::string& where);
+
 }  // namespace tern

@@ -13,28 +13,6 @@
 namespace tern::data::detail {
 namespace {
 
-template <class E>
-[[noreturn]] void rethrow_as(const std::string& where, const std::string& message) {
-  std::throw_with_nested(E(where + message));
-}
-
-// Called inside a catch block.
-[[noreturn]] void rethrow_with(const std::string& where) {
-  try {
-    throw;
-  } catch (const IoError& error) {
-    rethrow_as<IoError>(where, error.what());
-  } catch (const DistributedError& error) {
-    rethrow_as<DistributedError>(where, error.what());
-  } catch (const CudaError& error) {
-    rethrow_as<CudaError>(where, error.what());
-  } catch (const std::exception& error) {
-    rethrow_as<Error>(where, error.what());
-  } catch (...) {
-    rethrow_as<Error>(where, "an exception that is no std::exception");
-  }
-}
-
 // Of a time-out in seconds; the end of a longer one could lie beyond the clock's range.
 constexpr double longest = 1e9;
 

@@ -58,9 +58,9 @@ void check_norm_parameter(const char* operation, const char* which, const Tensor
         parameter.dtype(), " on ", parameter.device());
 }
 
-Tensor wide_parameter(const Tensor& weight, int64_t count, double otherwise) {
+Tensor wide_parameter(const Tensor& weight, int64_t count, double otherwise, Device device) {
   if (weight.defined()) return to(contiguous(weight), float64);
-  const Tensor result = empty({count}, float64);
+  const Tensor result = empty({count}, float64, device);
   fill(result, otherwise);
   return result;
 }
@@ -87,7 +87,7 @@ void update_running(const Tensor& running_mean, const Tensor& running_var, const
                     double momentum) {
   if (moments.count == 0) return;
   const auto blend = [&](const Tensor& running, const Tensor& latest, double factor) {
-    const Tensor former = wide_parameter(running, 0, 0);
+    const Tensor former = wide_parameter(running, 0, 0, running.device());
     const double *old = former.data<double>(), *found = latest.data<double>();
     copy(per_channel(former,
                      [&](int64_t c) { return (1 - momentum) * old[c] + momentum * (factor * found[c]); }),
@@ -98,14 +98,15 @@ void update_running(const Tensor& running_mean, const Tensor& running_var, const
 }
 
 Tensor inverse_deviation(const Tensor& var, double eps) {
-  const Tensor wide = wide_parameter(var, 0, 0);
+  const Tensor wide = wide_parameter(var, 0, 0, var.device());
   const double* v = wide.data<double>();
   return per_channel(wide, [&](int64_t c) { return 1 / std::sqrt(v[c] + eps); });
 }
 
 Tensor batch_normalize(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
                        const Tensor& bias) {
-  const Tensor factor = wide_parameter(weight, x.size(1), 1), shift = wide_parameter(bias, x.size(1), 0);
+  const Tensor factor = wide_parameter(weight, x.size(1), 1, x.device()),
+               shift = wide_parameter(bias, x.size(1), 0, x.device());
   const double *w = factor.data<double>(), *r = rstd.data<double>();
   const Tensor scale = per_channel(rstd, [&](int64_t c) { return w[c] * r[c]; });
   return to(channel_normalize(channel_order(x), mean, scale, shift), x.dtype());
@@ -133,7 +134,7 @@ NormGradients batch_norm_backward(const Tensor& dy, const Tensor& x, const Tenso
   if (!wants.x) return result;
   if (!through_moments) zero(both);
   if (through_moments && add_sums) add_sums(both);
-  const Tensor factor = wide_parameter(weight, x.size(1), 1);
+  const Tensor factor = wide_parameter(weight, x.size(1), 1, x.device());
   const double *w = factor.data<double>(), *s = both.data<double>(), *t = s + x.size(1);
   const double share = count > 0 ? 1 / count : 0;
   const Tensor a = per_channel(rstd, [&](int64_t c) { return w[c] * r[c]; });

@@ -50,7 +50,7 @@ NormGradients batch_norm_backward(const Tensor& dy, const Tensor& x, const Tenso
                                   const AddSums& add_sums);
 
 /// `weight` as contiguous float64, or `otherwise` `count` times when it is undefined.
-Tensor wide_parameter(const Tensor& weight, int64_t count, double otherwise);
+Tensor wide_parameter(const Tensor& weight, int64_t count, double otherwise, Device device);
 
 /// Throws Error naming `operation` unless `parameter` is undefined, or of `shape` and of x's dtype (float32
 /// beside half types) and device.

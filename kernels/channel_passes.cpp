@@ -89,7 +89,7 @@ template <class PerTile, class Join>
 void two_statistics(const Channels& c, const Tensor& first, const Tensor& second, PerTile&& per_tile,
                     Join&& join) {
   const int64_t parts = c.parts(), half = c.samples * parts * c.channels;
-  const Tensor partials = empty({2, half}, float64);
+  const Tensor partials = empty({2, half}, float64, first.device());
   double *one = partials.data<double>(), *two = one + half;
   for_each_tile(c, [&](const Tile& t) {
     const int64_t at = (t.sample * parts + t.part) * c.channels + t.channel;

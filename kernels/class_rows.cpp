@@ -18,9 +18,9 @@ ClassRows class_rows(const char* operation, const Tensor& x, const Tensor& targe
   check_same_device(x, target, operation);
   const int64_t classes = shape[dim];
   if (weight.defined()) {
-    check(weight.shape() == Shape{classes} && weight.dtype() == x.dtype() && weight.device() == x.device(),
-          operation, ": weight must be [", classes, "] of ", x.dtype(), ", got ", weight.shape(), " of ",
-          weight.dtype());
+    check(weight.shape() == Shape{classes} && weight.dtype() == x.dtype(), operation, ": weight must be [",
+          classes, "] of ", x.dtype(), ", got ", weight.shape(), " of ", weight.dtype());
+    check_same_device(x, weight, operation);
   }
   ClassRows rows{1, classes, 1};
   for (int i = 0; i < shape.dim(); ++i) {

@@ -18,8 +18,8 @@ simd::WeightStrides weight_strides(const Tensor& weight) {
 // Floats of scratch, 64-byte aligned for each thread.
 class Scratch {
  public:
-  explicit Scratch(int64_t floats, int threads = get_num_threads())
-      : stride_((floats + 15) / 16 * 16), memory_(empty({threads, stride_})) {}
+  Scratch(int64_t floats, Device device)
+      : stride_((floats + 15) / 16 * 16), memory_(empty({get_num_threads(), stride_}, float32, device)) {}
   float* of_this_thread() const { return memory_.data<float>() + thread_index() * stride_; }
 
  private:
@@ -38,7 +38,7 @@ void conv_direct_forward(const ConvSizes& sizes, const Tensor& x, const Tensor& 
                          bool relu, const Tensor& y, const Tensor& argmax) {
   const simd::ConvKernels& kernels = simd::conv_kernels();
   const simd::ConvShape shape = direct_shape(sizes, argmax.defined());
-  const Tensor packed = empty({kernels.forward_packed(shape)});
+  const Tensor packed = empty({kernels.forward_packed(shape)}, float32, x.device());
   parallel_for(kernels.pack_forward_items(shape), 1, [&](int64_t begin, int64_t end) {
     kernels.pack_forward(shape, weight.data<float>(), weight_strides(weight), packed.data<float>(), begin,
                          end);
@@ -50,7 +50,7 @@ void conv_direct_forward(const ConvSizes& sizes, const Tensor& x, const Tensor& 
                                relu,
                                y.data<float>(),
                                argmax.defined() ? argmax.data<uint8_t>() : nullptr};
-  const Scratch scratch(kernels.forward_scratch(shape));
+  const Scratch scratch(kernels.forward_scratch(shape), x.device());
   parallel_for(kernels.forward_items(shape), 1, [&](int64_t begin, int64_t end) {
     kernels.forward(call, begin, end, scratch.of_this_thread());
   });
@@ -60,14 +60,14 @@ void conv_direct_backward_data(const ConvSizes& sizes, const Conv2dOutputGradien
                                const Tensor& weight, const Tensor& dx) {
   const simd::ConvKernels& kernels = simd::conv_kernels();
   const simd::ConvShape shape = direct_shape(sizes, gradient.argmax.defined());
-  const Tensor packed = empty({kernels.backward_data_packed(shape)});
+  const Tensor packed = empty({kernels.backward_data_packed(shape)}, float32, dx.device());
   parallel_for(kernels.pack_backward_data_items(shape), 1, [&](int64_t begin, int64_t end) {
     kernels.pack_backward_data(shape, weight.data<float>(), weight_strides(weight), packed.data<float>(),
                                begin, end);
   });
   const simd::ConvBackwardData call{shape, pointers(gradient), packed.data<float>(), nullptr,
                                     dx.data<float>()};
-  const Scratch scratch(kernels.backward_data_scratch(shape));
+  const Scratch scratch(kernels.backward_data_scratch(shape), dx.device());
   parallel_for(kernels.backward_data_items(shape), 1, [&](int64_t begin, int64_t end) {
     kernels.backward_data(call, begin, end, scratch.of_this_thread());
   });
@@ -77,9 +77,9 @@ void conv_direct_backward_weight(const ConvSizes& sizes, const Conv2dOutputGradi
                                  const Tensor& x, const Tensor& dweight, const Tensor& dbias) {
   const simd::ConvKernels& kernels = simd::conv_kernels();
   const simd::ConvShape shape = direct_shape(sizes, gradient.argmax.defined());
-  const Tensor partials = empty({kernels.backward_weight_partials(shape)});
+  const Tensor partials = empty({kernels.backward_weight_partials(shape)}, float32, x.device());
   const simd::ConvBackwardWeight call{shape, pointers(gradient), x.data<float>(), partials.data<float>()};
-  const Scratch scratch(kernels.backward_weight_scratch(shape));
+  const Scratch scratch(kernels.backward_weight_scratch(shape), x.device());
   parallel_for(kernels.backward_weight_items(shape), 1, [&](int64_t begin, int64_t end) {
     kernels.backward_weight(call, begin, end, scratch.of_this_thread());
   });

@@ -35,7 +35,7 @@ Tensor per_channel(const Tensor& like, Value&& value) {
 // Sums over samples, [N, C] to [C].
 template <class Value>
 Tensor per_parameter(const Tensor& like, Value&& value) {
-  const Tensor result = wide_parameter(Tensor(), like.size(1), 0);
+  const Tensor result = wide_parameter(Tensor(), like.size(1), 0, like.device());
   double* to = result.data<double>();
   for (int64_t n = 0; n < like.size(0); ++n) {
     for (int64_t c = 0; c < like.size(1); ++c) to[c] += value(n * like.size(1) + c);
@@ -52,7 +52,7 @@ GroupNorm group_norm(const Tensor& x, int64_t groups, const Tensor& weight, cons
   const double *mean = moments.mean.data<double>(), *m2 = moments.m2.data<double>();
   const int64_t size = x.size(1) / groups;
   const auto values = static_cast<double>(values_per_channel(x, true)), share = 1 / static_cast<double>(size);
-  GroupNorm result{Tensor(), empty(moments.mean.shape(), float64), empty(moments.mean.shape(), float64)};
+  GroupNorm result{Tensor(), empty_like(moments.mean), empty_like(moments.mean)};
   double *means = result.mean.data<double>(), *rstds = result.rstd.data<double>();
   for (int64_t first = 0; first < moments.mean.numel(); first += size) {
     double common = 0, sum = 0;
@@ -62,7 +62,8 @@ GroupNorm group_norm(const Tensor& x, int64_t groups, const Tensor& weight, cons
     const double rstd = 1 / std::sqrt(sum * share / values + eps);
     for (int64_t c = first; c < first + size; ++c) means[c] = common, rstds[c] = rstd;
   }
-  const Tensor factor = wide_parameter(weight, x.size(1), 1), term = wide_parameter(bias, x.size(1), 0);
+  const Tensor factor = wide_parameter(weight, x.size(1), 1, x.device()),
+               term = wide_parameter(bias, x.size(1), 0, x.device());
   const double *w = factor.data<double>(), *b = term.data<double>();
   const Tensor scale = per_channel(result.mean, [&](int64_t i, int64_t c) { return w[c] * rstds[i]; });
   const Tensor shift = per_channel(result.mean, [&](int64_t, int64_t c) { return b[c]; });
@@ -83,11 +84,11 @@ NormGradients group_norm_backward(const Tensor& dy, const Tensor& x, int64_t gro
     result.dweight = to(per_parameter(sums.dy, [&](int64_t i) { return t[i] * r[i]; }), weight.dtype());
   if (wants.bias) result.dbias = to(per_parameter(sums.dy, [&](int64_t i) { return s[i]; }), bias_dtype);
   if (!wants.x) return result;
-  const Tensor factor = wide_parameter(weight, x.size(1), 1);
+  const Tensor factor = wide_parameter(weight, x.size(1), 1, x.device());
   const double* w = factor.data<double>();
   const int64_t size = x.size(1) / groups, channels = x.size(1);
   const double share = 1 / static_cast<double>(values_per_channel(x, true) * size);
-  const Tensor b = empty(sums.dy.shape(), float64), c = empty(sums.dy.shape(), float64);
+  const Tensor b = empty_like(sums.dy), c = empty_like(sums.dy);
   double *slope = b.data<double>(), *term = c.data<double>();
   for (int64_t first = 0; first < b.numel(); first += size) {
     double sum = 0, product = 0;

@@ -67,8 +67,8 @@ LayerNorm normalize(const Tensor& x, const Shape& normalized_shape, const Tensor
   const Rows rows(x, normalized_shape);
   const Tensor input = widened(x, dtype), w = widened(weight, dtype), b = widened(bias, dtype);
   const Tensor y = empty(x.shape(), dtype, x.device());
-  LayerNorm result{Tensor(), about_mean ? empty({rows.count}, float64) : Tensor(),
-                   empty({rows.count}, float64)};
+  const Tensor rstd = empty({rows.count}, float64, x.device());
+  LayerNorm result{Tensor(), about_mean ? empty_like(rstd) : Tensor(), rstd};
   dispatch_computing(dtype, [&]<class S>() {
     const S *from = input.data<S>(), *factor = pointer<S>(w), *term = pointer<S>(b);
     S* out = y.data<S>();
@@ -176,8 +176,8 @@ NormGradients layer_norm_backward(const Tensor& dy, const Tensor& x, const Shape
   const Tensor input = widened(x, dtype), upstream = widened(dy, dtype), w = widened(weight, dtype);
   const Tensor dx = wants.x ? empty(x.shape(), dtype, x.device()) : Tensor();
   const Shape partial{(rows.count + rows.block() - 1) / rows.block(), rows.size};
-  const Tensor dweights = wants.weight ? empty(partial, dtype) : Tensor();
-  const Tensor dbiases = wants.bias ? empty(partial, dtype) : Tensor();
+  const Tensor dweights = wants.weight ? empty(partial, dtype, x.device()) : Tensor();
+  const Tensor dbiases = wants.bias ? empty(partial, dtype, x.device()) : Tensor();
   dispatch_computing(dtype, [&]<class S>() {
     const auto target = [](const Tensor& t) { return t.defined() ? t.data<S>() : nullptr; };
     run(Backward<S>{rows, upstream.data<S>(), input.data<S>(), pointer<S>(w), pointer<double>(forward.mean),

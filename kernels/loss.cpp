@@ -128,7 +128,7 @@ Tensor losses(const LossMath& math, LossPart part, const LossOperands& o, double
 double loss_sum(const LossMath& math, const LossOperands& o) {
   const Pass pass(math, LossPart::value, o, 1, {});
   const int64_t blocks = (o.x.numel() + iterate_block - 1) / iterate_block;
-  const Tensor sums = empty({blocks}, float64);
+  const Tensor sums = empty({blocks}, float64, o.x.device());
   double* const parts = sums.data<double>();
   parallel_for(o.x.numel(), iterate_block, [&pass, parts](int64_t begin, int64_t end) {
     parts[begin / iterate_block] = run_part(pass, begin, end);

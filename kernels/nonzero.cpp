@@ -17,9 +17,11 @@ bool is_nonzero(T value) {
 
 // Each block counts its elements first, and then knows where in the result its own begin.
 template <class T>
-Tensor find_nonzero(const T* x, int64_t count) {
+Tensor find_nonzero(const Tensor& dense) {
+  const T* const x = dense.data<T>();
+  const int64_t count = dense.numel();
   const int64_t blocks = (count + iterate_block - 1) / iterate_block;
-  const Tensor starts = empty({blocks + 1}, int64);
+  const Tensor starts = empty({blocks + 1}, int64, dense.device());
   int64_t* start = starts.data<int64_t>();
   start[0] = 0;
   parallel_for(count, iterate_block, [=](int64_t begin, int64_t end) {
@@ -28,7 +30,7 @@ Tensor find_nonzero(const T* x, int64_t count) {
     start[begin / iterate_block + 1] = found;
   });
   for (int64_t block = 0; block < blocks; ++block) start[block + 1] += start[block];
-  const Tensor result = empty({start[blocks]}, int64);
+  const Tensor result = empty({start[blocks]}, int64, dense.device());
   int64_t* to = result.data<int64_t>();
   parallel_for(count, iterate_block, [=](int64_t begin, int64_t end) {
     int64_t at = start[begin / iterate_block];
@@ -45,7 +47,7 @@ Tensor nonzero_flat(const Tensor& x) {
   check_device_kernels(x.device(), "nonzero");
   const Tensor dense = contiguous(x);
   Tensor result;
-  dispatch(x.dtype(), [&]<class T>() { result = find_nonzero(dense.data<T>(), dense.numel()); });
+  dispatch(x.dtype(), [&]<class T>() { result = find_nonzero<T>(dense); });
   return result;
 }
 

@@ -88,7 +88,8 @@ void order(const Tensor& x, int64_t dim, bool descending, const ValuesAndIndices
   int64_t* indices = result.indices.data<int64_t>();
   const U flip = descending ? static_cast<U>(-1) : U(0);
   parallel_for(to.count(), from.per_block(), [&](int64_t begin, int64_t end) {
-    const Tensor scratch = empty({2, from.size, static_cast<int64_t>(sizeof(Entry<U>))}, uint8);
+    const Tensor scratch =
+        empty({2, from.size, static_cast<int64_t>(sizeof(Entry<U>))}, uint8, result.values.device());
     auto* entries = static_cast<Entry<U>*>(scratch.data());
     for (int64_t line = begin; line < end; ++line) {
       const T* start = read + from.start(line);

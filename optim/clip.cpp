@@ -7,6 +7,7 @@
 #include <tern/kernels/reduce.h>
 
 #include <cmath>
+#include <optional>
 
 namespace tern::optim {
 namespace {
@@ -85,12 +86,14 @@ Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
   const double norm = gradients.norm(norm_type), factor = max_norm / (norm + 1e-6);
   if (!std::isfinite(norm) && error_if_nonfinite) gradients.report(norm);
   DType dtype = float32;
+  std::optional<Device> device;
   gradients.each([&](const Tensor& gradient, size_t) {
     if (gradient.dtype() == float64) dtype = float64;
+    if (!device) device = gradient.device();
     if (std::isfinite(norm) && factor < 1)
       kernels::binary_(Mul{}, gradient, kernels::scalar_like(factor, gradient));
   });
-  const Tensor result = empty({}, dtype);
+  const Tensor result = empty({}, dtype, device.value_or(Device()));
   kernels::fill(result, norm);
   return result;
 }
