@@ -2,6 +2,7 @@
 #include <tern/distributed/mesh.h>
 
 #include <algorithm>
+#include <csignal>
 #include <mutex>
 #include <set>
 
@@ -13,6 +14,30 @@ namespace tern::distributed {
 namespace {
 
 using Buffer = gloo::transport::UnboundBuffer;
+
+// While it lives, writing to a connection that the other end has closed is an error to this thread, and to
+// those that it starts, where it would end the process: gloo's writes raise SIGPIPE.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    sigset_t pending;
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~WithoutPipeSignal() {
+    const timespec no_time{};
+    if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &no_time);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_;
+};
 
 class GlooStore final : public gloo::rendezvous::Store {
  public:
@@ -91,6 +116,7 @@ class GlooMesh::Pending {
 
 GlooMesh::GlooMesh(std::shared_ptr<Store> store, int rank, int size, const std::string& address,
                    Duration timeout) {
+  const WithoutPipeSignal without_pipe_signal;
   gloo::transport::tcp::attr attributes;
   attributes.hostname = address;
   std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(attributes);
@@ -101,6 +127,7 @@ GlooMesh::GlooMesh(std::shared_ptr<Store> store, int rank, int size, const std::
 }
 
 void GlooMesh::exchange(const Parts& out, const Parts& in, Deadline deadline) {
+  const WithoutPipeSignal without_pipe_signal;
   std::vector<std::unique_ptr<Pending>> pending;
   int peer = -1;
   try {

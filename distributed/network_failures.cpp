@@ -1,12 +1,13 @@
 #include <tern/distributed/combine.h>
 #include <tern/distributed/network_group.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tern::distributed {
 namespace {
 
-// How long a rank that saw a failure waits for the others to say where they are.
+// The longest that a rank which saw a failure waits for the others to say where they are.
 constexpr Duration grace(1000);
 
 // Ranks that called different things use different labels, and never meet: gloo would end the process over a
@@ -76,7 +77,7 @@ std::string NetworkGroup::message_for(const Call& call, const MeshError& error) 
   store_->set("arrived/" + std::to_string(rank()), full_text(*this, call));
   std::vector<std::string> keys, texts;
   for (int r = 0; r < size(); ++r) keys.push_back("arrived/" + std::to_string(r));
-  store_->wait(keys, grace);
+  store_->wait(keys, std::min(grace, timeout()));
   std::vector<int> missing;
   for (int r = 0; r < size(); ++r) {
     texts.push_back(store_->find(keys[static_cast<size_t>(r)]).value_or(""));

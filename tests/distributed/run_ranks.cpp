@@ -45,4 +45,15 @@ void for_each_transport(const std::function<void(const ProcessGroupOptions&)>& b
   }
 }
 
+void run_both(int size, Duration timeout, const std::function<void(const Group&)>& body) {
+  for_each_transport([&](ProcessGroupOptions options) {
+    options.timeout = timeout;
+    run_ranks(size, body, options);
+  });
+}
+
+void run_both(int size, const std::function<void(const Group&)>& body) {
+  run_both(size, std::chrono::seconds(30), body);
+}
+
 }  // namespace tern::tests
