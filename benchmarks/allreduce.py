@@ -2,8 +2,8 @@
 """Times all_reduce among processes of this host in PyTorch (gloo) and in Tern, in turn; allreduce.sh runs it.
 
 Every round starts Tern's ranks (allreduce.cpp), then PyTorch's, for each number of ranks. Both are measured
-alike on rank 0: the median of repeats, each the mean of as many calls as take a tenth of a second. A figure is
-the median over the rounds.
+alike on rank 0: the median of repeats, each the mean of as many calls as take a tenth of a second. A figure
+is the median over the rounds. TERN_DISTRIBUTED_SHARED_MEMORY=0 in the environment compares the network path.
 """
 
 import argparse

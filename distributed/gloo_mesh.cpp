@@ -62,6 +62,13 @@ class GlooStore final : public gloo::rendezvous::Store {
   Duration timeout_;
 };
 
+// What gloo's error says, without the place in its source.
+std::string text_of(const std::exception& error) {
+  const std::string text = error.what();
+  const size_t end = text.starts_with('[') ? text.find("] ") : std::string::npos;
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
+
 class GlooMesh final : public Mesh {
  public:
   GlooMesh(std::shared_ptr<Store> store, int rank, int size, const std::string& address, Duration timeout);
@@ -149,7 +156,7 @@ void GlooMesh::exchange(const Parts& out, const Parts& in, Deadline deadline) {
     }
   } catch (const std::exception& error) {
     context_->closeConnections();
-    throw MeshError(error.what(), peer);
+    throw MeshError(text_of(error), peer);
   }
 }
 
@@ -172,7 +179,7 @@ std::unique_ptr<Mesh> gloo_mesh(std::shared_ptr<Store> store, int rank, int size
     throw;
   } catch (const std::exception& error) {
     check_as<DistributedError>(false, "gloo: rank ", rank, " at ", address,
-                               " could not connect to the others: ", error.what());
+                               " could not connect to the others: ", text_of(error));
     throw;
   }
 }

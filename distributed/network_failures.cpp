@@ -32,7 +32,7 @@ bool is_message(const Call& call) {
 
 NetworkGroup::Turn NetworkGroup::begin(const Call& call) {
   Turn turn{call, to_wire(call), std::chrono::steady_clock::now() + timeout()};
-  if (compares_calls()) compare(turn);
+  if (call.is_compared) compare(turn);
   return turn;
 }
 
@@ -60,18 +60,18 @@ void NetworkGroup::exchange(Turn& turn, Parts out, Parts in) {
 }
 
 std::string NetworkGroup::explain(const Call& call, const MeshError& error) {
+  const std::string start = full_text(*this, call) + " of group '" + name() + "' failed: ";
+  if (is_stopping()) return start + error.what();
   try {
     if (std::optional<std::string> first = store_->find("failure")) return *std::move(first);
-    return message_for(call, error);
+    return message_for(call, start, error);
   } catch (const DistributedError&) {  // the store went as well
-    return full_text(*this, call) + " of group '" + name() + "' failed: " + list_of({error.peer}) +
-           " was waited for: " + error.what();
+    return start + list_of({error.peer}) + " was waited for (" + error.what() + ")";
   }
 }
 
 // Ranks that see the failure say where they are: who doesn't, had not arrived.
-std::string NetworkGroup::message_for(const Call& call, const MeshError& error) {
-  const std::string start = full_text(*this, call) + " of group '" + name() + "' failed: ";
+std::string NetworkGroup::message_for(const Call& call, const std::string& start, const MeshError& error) {
   const std::string end = " (" + std::string(error.what()) + ")";
   if (is_message(call)) return start + list_of({error.peer}) + " had not arrived" + end;
   store_->set("arrived/" + std::to_string(rank()), full_text(*this, call));

@@ -48,7 +48,7 @@ class NetworkGroup final : public QueuedGroup {
   void exchange(Turn& turn, Parts out, Parts in);
   void compare(Turn& turn);
   std::string explain(const Call& call, const MeshError& error);
-  std::string message_for(const Call& call, const MeshError& error);
+  std::string message_for(const Call& call, const std::string& start, const MeshError& error);
 
   /// The same bytes for each other rank; a row of `rows` for each other rank.
   Parts to_all(char* data, size_t bytes) const;

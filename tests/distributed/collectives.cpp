@@ -83,7 +83,7 @@ void for_each_rank(const std::function<void(const Rank&)>& body) {
   for_each_transport([&](const ProcessGroupOptions& options) {
     for (const int size : {1, 2, 3, 4, 7}) {
       CAPTURE(size);
-      const bool few = size == 1 || size > 3;
+      const bool few = size != 2 && (size != 3 || !options.shared_memory);
       const auto run = [&](const Group& group) {
         for (const DType dtype : all_dtypes) {
           for (const bool strided : {false, true})

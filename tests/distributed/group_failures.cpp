@@ -25,16 +25,16 @@ std::string error_of_sum(const Group& group) {
 }  // namespace
 
 TEST_CASE("a rank that does not come is named at the timeout, and fails at once when it comes") {
-  run_both(3, 300ms, [](const Group& group) {
+  run_both(3, 250ms, [](const Group& group) {
     all_reduce(ones({5}), {.group = group});
-    if (group->rank() == 1) std::this_thread::sleep_for(900ms);
+    if (group->rank() == 1) std::this_thread::sleep_for(650ms);
     const auto start = Clock::now();
     const std::string error = error_of_sum(group);
     CHECK_MESSAGE(contains(error, "all_reduce (sequence 1, float32, [2], sum) of group 'group' failed: "),
                   error);
     CHECK_MESSAGE(contains(error, "rank 1 had not arrived"), error);
-    CHECK(!contains(error, "rank 0, "));
-    CHECK(Clock::now() - start < (group->rank() == 1 ? 200ms : 850ms));
+    CHECK(!contains(error, "ranks"));
+    CHECK(Clock::now() - start < (group->rank() == 1 ? 200ms : 600ms));
     CHECK(error_of_sum(group) == error);
     CHECK(error_of<DistributedError>([&] { barrier({.group = group}); }) == error);
     CHECK(group->recent_calls()[1].state == CallState::failed);
@@ -42,9 +42,9 @@ TEST_CASE("a rank that does not come is named at the timeout, and fails at once 
 }
 
 TEST_CASE("a failure in an asynchronous collective comes out of wait() on every rank") {
-  run_both(3, 300ms, [](const Group& group) {
+  run_both(3, 250ms, [](const Group& group) {
     const Tensor x = ones({2}), y = ones({2});
-    if (group->rank() == 2) std::this_thread::sleep_for(900ms);
+    if (group->rank() == 2) std::this_thread::sleep_for(650ms);
     const auto first = all_reduce(x, {.group = group, .async_op = true});
     const auto second = all_reduce(y, {.group = group, .async_op = true});
     const std::string error = error_of<DistributedError>([&] { first->wait(); });
@@ -56,10 +56,10 @@ TEST_CASE("a failure in an asynchronous collective comes out of wait() on every 
 }
 
 TEST_CASE("wrong use on one rank leaves the others waiting until the timeout names it") {
-  run_both(2, 300ms, [](const Group& group) {
+  run_both(2, 250ms, [](const Group& group) {
     if (group->rank() == 0) {
       CHECK(contains(error_of([&] { all_reduce(Tensor(), {.group = group}); }), "undefined"));
-      std::this_thread::sleep_for(800ms);
+      std::this_thread::sleep_for(600ms);
       CHECK(contains(error_of_sum(group), "rank 0 had not arrived"));
     } else {
       CHECK(contains(error_of_sum(group), "rank 0 had not arrived"));

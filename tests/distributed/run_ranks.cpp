@@ -46,8 +46,10 @@ void for_each_transport(const std::function<void(const ProcessGroupOptions&)>& b
 }
 
 void run_both(int size, Duration timeout, const std::function<void(const Group&)>& body) {
-  for_each_transport([&](ProcessGroupOptions options) {
+  run_threads(2, [&](const std::shared_ptr<Store>&, int transport) {
+    ProcessGroupOptions options;
     options.timeout = timeout;
+    options.shared_memory = transport == 0;
     run_ranks(size, body, options);
   });
 }
