@@ -48,15 +48,29 @@ void NetworkGroup::compare(Turn& turn) {
   if (!problem.empty()) throw DistributedError(problem);
 }
 
-void NetworkGroup::exchange(Turn& turn, Parts out, Parts in) {
+std::unique_ptr<Mesh::Exchange> NetworkGroup::start_exchange(Turn& turn, Parts out, Parts in) {
   for (Parts* parts : {&out, &in})
     for (Part& part : *parts) part.label = label_of(turn.wire, turn.phase, part.bytes);
   ++turn.phase;
   try {
-    mesh_->exchange(out, in, turn.deadline);
+    return mesh_->start(out, in);
   } catch (const MeshError& error) {
     throw DistributedError(explain(turn.call, error));
   }
+}
+
+void NetworkGroup::finish(const Turn& turn, std::unique_ptr<Mesh::Exchange>& exchange) {
+  try {
+    exchange->finish(turn.deadline);
+    exchange.reset();
+  } catch (const MeshError& error) {
+    throw DistributedError(explain(turn.call, error));
+  }
+}
+
+void NetworkGroup::exchange(Turn& turn, Parts out, Parts in) {
+  std::unique_ptr<Mesh::Exchange> exchange = start_exchange(turn, std::move(out), std::move(in));
+  finish(turn, exchange);
 }
 
 std::string NetworkGroup::explain(const Call& call, const MeshError& error) {
