@@ -30,8 +30,11 @@
 #include <tern/data/data_loader.h>
 #include <tern/data/download.h>
 #include <tern/data/mnist.h>
+#include <tern/distributed/collectives.h>
 #include <tern/distributed/data_parallel.h>
 #include <tern/distributed/distributed_sampler.h>
+#include <tern/distributed/functional.h>
+#include <tern/distributed/process_group.h>
 #include <tern/distributed/store.h>
 #include <tern/kernels/creation.h>
 #include <tern/nn/activations.h>
