@@ -42,6 +42,7 @@ void prepare_connection(int socket) {
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 10);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 5);
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 4);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 30000);
 }
 
 // Whether `socket` gets ready for `events` in time.
@@ -161,6 +162,14 @@ Socket listen_at(const Endpoint& at) {
     }
   }
   detail::raise<DistributedError>(Condition(false), "cannot listen at ", to_string(at), ": ", problem);
+}
+
+std::string own_host(const Endpoint& at) { return is_loopback_address(at.host) ? at.host : "127.0.0.1"; }
+
+Socket accept_at(const Socket& listener) {
+  Socket socket(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (socket) prepare_connection(socket.get());
+  return socket;
 }
 
 int port_of(const Socket& listener) {

@@ -4,8 +4,10 @@
 // time.
 #pragma once
 
+#include <tern/core/error.h>
 #include <tern/distributed/store.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,6 +79,14 @@ class PortInUse : public DistributedError {
 /// is written as an address of the loopback interface, 127.0.0.1 or ::1, otherwise on all of them. PortInUse
 /// where another one listens.
 Socket listen_at(const Endpoint& at);
+
+/// The host by which this machine itself reaches what listen_at(at) listens to: `at.host` may be its name for
+/// others only (a service of Kubernetes, an address behind a router).
+std::string own_host(const Endpoint& at);
+
+/// A connection that somebody made to `listener`, not blocking; empty where there is none, with the cause in
+/// errno.
+Socket accept_at(const Socket& listener);
 
 /// The port that `listener` has.
 int port_of(const Socket& listener);

@@ -125,7 +125,7 @@ class StoreServer::Loop {
   bool may_accept() const { return listener_ && accept_again_.is_over(); }
 
   void accept_one() {
-    Socket socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    Socket socket = accept_at(listener_);
     if (socket) return void(connections_.emplace_back(std::move(socket)));
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
       accept_again_ = Deadline(std::chrono::milliseconds(100));  // out of descriptors: not in a busy loop

@@ -202,8 +202,7 @@ std::shared_ptr<TcpStore> tcp_store(const std::string& host, int port, const Tcp
   if (options.is_server) {
     server = serve(at, options.job);
     at.port = server->port();
-    // The host may be this machine's name for others only (a service of Kubernetes, a NAT).
-    if (host != "::1" && !host.starts_with("127.")) at.host = "127.0.0.1";
+    at.host = own_host(at);
   }
   return std::make_shared<Client>(at, options, std::move(server));
 }
