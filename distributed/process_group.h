@@ -83,6 +83,23 @@ struct CallRecord {
 /// Elements per rank.
 using Counts = std::vector<int64_t>;
 
+/// How long a collective may take, unless said otherwise.
+inline constexpr Duration default_timeout = std::chrono::minutes(10);
+
+struct ProcessGroupOptions {
+  Duration timeout = default_timeout;
+  /// Errors and keys in the store begin with it. Groups over one store need different names (or a
+  /// prefix_store each), and a name can't be used again.
+  std::string name = "group";
+  /// The job's rank of each member, in the order of the group's ranks; empty: 0 to size - 1.
+  std::vector<int> ranks = {};
+  /// False: the network although all ranks are on one host. One rank that says so is enough.
+  bool shared_memory = true;
+  /// A host that the ranks can reach: the network path listens on the address that leads there. Empty:
+  /// MASTER_ADDR of the environment.
+  std::string reachable_host = {};
+};
+
 /// A group as one of its ranks sees it. Ranks are counted within the group: 0 to size() - 1; ranks() tells
 /// which ranks of the job these are. Safe to use from several threads, if all ranks then still call in one
 /// order.
@@ -98,6 +115,8 @@ class ProcessGroup {
   Duration timeout() const { return timeout_; }
   /// The job's rank of each member.
   const std::vector<int>& ranks() const { return ranks_; }
+  /// Throws Error for a rank, a size, ranks or a timeout that make no sense.
+  static void check_arguments(int rank, int size, const ProcessGroupOptions& options);
   /// This group's rank of the job's rank `rank`. Throws Error, beginning with `operation`, when it is no
   /// member.
   int rank_of(int rank, const char* operation) const;
@@ -147,7 +166,8 @@ class ProcessGroup {
   virtual void recv(const Call& call, const Tensor& x) = 0;
 
  protected:
-  ProcessGroup(int rank, int size, std::string name, Duration timeout, std::vector<int> ranks);
+  /// Arguments as check_arguments() wants them.
+  ProcessGroup(int rank, int size, const ProcessGroupOptions& options);
 
  private:
   int rank_, size_;
@@ -155,23 +175,6 @@ class ProcessGroup {
   Duration timeout_;
   std::vector<int> ranks_;
   std::atomic<bool> compares_calls_;
-};
-
-/// How long a collective may take, unless said otherwise.
-inline constexpr Duration default_timeout = std::chrono::minutes(10);
-
-struct ProcessGroupOptions {
-  Duration timeout = default_timeout;
-  /// Errors and keys in the store begin with it. Groups over one store need different names (or a
-  /// prefix_store each), and a name can't be used again.
-  std::string name = "group";
-  /// The job's rank of each member, in the order of the group's ranks; empty: 0 to size - 1.
-  std::vector<int> ranks = {};
-  /// False: the network although all ranks are on one host. One rank that says so is enough.
-  bool shared_memory = true;
-  /// A host that the ranks can reach: the network path listens on the address that leads there. Empty:
-  /// MASTER_ADDR of the environment.
-  std::string reachable_host = {};
 };
 
 /// Makes this rank's end of a group of `size` ranks, which all call this, and find each other over `store`.

@@ -1,0 +1,51 @@
+// Mesh: a connection from each rank to each other one, that carries bytes.
+#pragma once
+
+#include <tern/distributed/store.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace tern::distributed {
+
+/// Bytes that go to a rank, or come from it.
+struct Part {
+  int peer;
+  char* data;
+  size_t bytes;
+  uint64_t label;  ///< what is sent under a label is received under the same label only
+};
+using Parts = std::vector<Part>;
+
+/// An exchange that did not come to its end: why, and whom it was waiting for then.
+class MeshError : public std::runtime_error {
+ public:
+  MeshError(const std::string& reason, int waiting_for) : std::runtime_error(reason), peer(waiting_for) {}
+  int peer;
+};
+
+class Mesh {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  virtual ~Mesh() = default;
+  Mesh(const Mesh&) = delete;
+  Mesh& operator=(const Mesh&) = delete;
+
+  /// Sends `out` and receives `in`, in any order and at the same time. Empty parts are neither sent nor
+  /// awaited. After a MeshError all connections are closed, which ends the exchanges of the other ranks too.
+  /// Several threads may exchange under different labels.
+  virtual void exchange(const Parts& out, const Parts& in, Deadline deadline) = 0;
+  /// Ends the exchanges of other threads.
+  virtual void interrupt() = 0;
+
+ protected:
+  Mesh() = default;
+};
+
+/// Connects this rank to all others by the library gloo over TCP; it listens at `address` of this host. They
+/// find each other through `store`. DistributedError when that fails.
+std::unique_ptr<Mesh> gloo_mesh(std::shared_ptr<Store> store, int rank, int size, const std::string& address,
+                                Duration timeout);
+
+}  // namespace tern::distributed

@@ -1,0 +1,100 @@
+#include <tern/distributed/combine.h>
+#include <tern/distributed/network_group.h>
+
+#include <utility>
+
+namespace tern::distributed {
+namespace {
+
+// How long a rank that saw a failure waits for the others to say where they are.
+constexpr Duration grace(1000);
+
+// Ranks that called different things use different labels, and never meet: gloo would end the process over a
+// message of another size than expected.
+uint64_t label_of(const WireCall& call, int phase, size_t bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto mix = [&](const void* data, size_t count) {
+    for (size_t i = 0; i < count; ++i) hash = (hash ^ static_cast<const uint8_t*>(data)[i]) * 0x100000001b3;
+  };
+  mix(&call, sizeof call);
+  mix(&phase, sizeof phase);
+  mix(&bytes, sizeof bytes);
+  return hash;
+}
+
+bool is_message(const Call& call) {
+  const std::string_view operation = call.operation;
+  return operation == "send" || operation == "recv";
+}
+
+}  // namespace
+
+NetworkGroup::Turn NetworkGroup::begin(const Call& call) {
+  Turn turn{call, to_wire(call), std::chrono::steady_clock::now() + timeout()};
+  if (compares_calls()) compare(turn);
+  return turn;
+}
+
+// All see all calls, and so find the same error.
+void NetworkGroup::compare(Turn& turn) {
+  std::vector<WireCall> calls(static_cast<size_t>(size()), turn.wire);
+  Call question{.operation = "compare"};
+  question.sequence = turn.call.sequence;
+  Turn comparing{turn.call, to_wire(question), turn.deadline};
+  exchange(comparing, to_all(reinterpret_cast<char*>(&turn.wire), sizeof(WireCall)),
+           rows_of_all(reinterpret_cast<char*>(calls.data()), sizeof(WireCall)));
+  const std::string problem = disagreement(*this, calls);
+  if (!problem.empty()) throw DistributedError(problem);
+}
+
+void NetworkGroup::exchange(Turn& turn, Parts out, Parts in) {
+  for (Parts* parts : {&out, &in})
+    for (Part& part : *parts) part.label = label_of(turn.wire, turn.phase, part.bytes);
+  ++turn.phase;
+  try {
+    mesh_->exchange(out, in, turn.deadline);
+  } catch (const MeshError& error) {
+    throw DistributedError(explain(turn.call, error));
+  }
+}
+
+std::string NetworkGroup::explain(const Call& call, const MeshError& error) {
+  try {
+    if (std::optional<std::string> first = store_->find("failure")) return *std::move(first);
+    return message_for(call, error);
+  } catch (const DistributedError&) {  // the store went as well
+    return full_text(*this, call) + " of group '" + name() + "' failed: " + list_of({error.peer}) +
+           " was waited for: " + error.what();
+  }
+}
+
+// Ranks that see the failure say where they are: who doesn't, had not arrived.
+std::string NetworkGroup::message_for(const Call& call, const MeshError& error) {
+  const std::string start = full_text(*this, call) + " of group '" + name() + "' failed: ";
+  const std::string end = " (" + std::string(error.what()) + ")";
+  if (is_message(call)) return start + list_of({error.peer}) + " had not arrived" + end;
+  store_->set("arrived/" + std::to_string(rank()), full_text(*this, call));
+  std::vector<std::string> keys, texts;
+  for (int r = 0; r < size(); ++r) keys.push_back("arrived/" + std::to_string(r));
+  store_->wait(keys, grace);
+  std::vector<int> missing;
+  for (int r = 0; r < size(); ++r) {
+    texts.push_back(store_->find(keys[static_cast<size_t>(r)]).value_or(""));
+    if (texts.back().empty()) missing.push_back(r);
+  }
+  const std::string problem = disagreement(*this, texts);
+  if (!problem.empty()) return problem;
+  if (missing.empty()) missing.push_back(error.peer);
+  return start + list_of(missing) + " had not arrived" + end;
+}
+
+std::string NetworkGroup::spread_failure(const Call&, const std::string& message) {
+  mesh_->interrupt();
+  try {
+    return store_->set_if_absent("failure", message);
+  } catch (const DistributedError&) {
+    return message;
+  }
+}
+
+}  // namespace tern::distributed
