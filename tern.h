@@ -33,6 +33,7 @@
 #include <tern/distributed/environment.h>
 #include <tern/distributed/file_store.h>
 #include <tern/distributed/functional.h>
+#include <tern/distributed/init.h>
 #include <tern/distributed/process_group.h>
 #include <tern/distributed/store.h>
 #include <tern/distributed/tcp_store.h>

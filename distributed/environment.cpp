@@ -86,7 +86,8 @@ void read_torchrun(const Reader& reader, Environment& e) {
     check_below("LOCAL_RANK", e.local_rank, "LOCAL_WORLD_SIZE", *e.local_world_size);
   }
   check_below("LOCAL_RANK", e.local_rank, "RANK + 1", e.rank + 1);
-  const int per_pod = reader.count("PET_NPROC_PER_NODE").value_or(1);
+  const bool is_auto = reader.text("PET_NPROC_PER_NODE") == "auto";
+  const int per_pod = is_auto ? 1 : reader.count("PET_NPROC_PER_NODE").value_or(1);
   check(e.local_rank || per_pod == 1, "environment: PET_NPROC_PER_NODE=", per_pod,
         " processes a pod, but LOCAL_RANK is not set: RANK counts pods here. Start the program with ternrun");
 }

@@ -287,8 +287,8 @@ Verdict Supervisor::conclude() {
 
 std::string Supervisor::failure_text(const Rank& rank) const {
   const std::chrono::duration<double> seconds = Deadline::Clock::now() - started_;
-  return fmt::format("rank {} (local rank {} on {}, pid {}) failed first: {}, {:.1f} s after the start", rank.rank,
-                     rank.local, this_process().substr(0, this_process().find(' ')), rank.pid,
+  return fmt::format("rank {} (local rank {} on {}, pid {}) failed first: {}, {:.1f} s after the start",
+                     rank.rank, rank.local, this_process().substr(0, this_process().find(' ')), rank.pid,
                      how_it_ended(rank.status), seconds.count());
 }
 

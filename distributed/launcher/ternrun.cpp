@@ -49,7 +49,7 @@ int run_attempts(const Options& o, const Endpoint& master, Nodes* nodes, int ali
     if (nodes) interruptibly(alive, [&] { nodes->begin(attempt); });
     const Verdict verdict = supervisor.run(attempt);
     if (verdict.status == 0 || !verdict.again || attempt == o.max_restarts) return verdict.status;
-    std::fprintf(stderr, "ternrun: starting all ranks again, for the %d. time of %d\n", attempt + 1,
+    std::fprintf(stderr, "ternrun: starting all ranks again (restart %d of %d)\n", attempt + 1,
                  o.max_restarts);
   }
 }
