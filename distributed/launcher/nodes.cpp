@@ -47,8 +47,9 @@ Nodes::Nodes(const Options& options, std::shared_ptr<Store> store)
   const Options& o = options_;
   const std::string plan =
       "--nnodes " + std::to_string(o.nodes) + " --max-restarts " + std::to_string(o.max_restarts);
-  const std::string first = store_->set_if_absent("plan", plan);
-  check_as<DistributedError>(first == plan, "the nodes differ: this one says ", plan, ", another ", first);
+  if (o.node == 0) store_->set("plan", plan);
+  const std::string first = store_->get("plan", o.join_timeout);
+  check_as<DistributedError>(first == plan, "the nodes differ: this one says ", plan, ", node 0 ", first);
   const std::string me = introduction(o), owner = store_->set_if_absent(node_key(o.node), me);
   check_as<DistributedError>(owner == me, "--node-rank ", o.node,
                              " is there twice: ", owner.substr(owner.find(' ') + 1), " and ", this_process());

@@ -235,18 +235,24 @@ void Supervisor::reap() {
 
 void Supervisor::end_ranks(int signal) {
   if (nodes_ && verdict_ && !told_others_) nodes_->failed(*verdict_);
-  for (const Rank& rank : ranks_)
-    if (rank.lives) ::kill(-rank.pid, signal);
+  for (const Rank& rank : ranks_) {
+    if (!rank.lives) continue;
+    ::kill(-rank.pid, signal);
+    ::kill(-rank.pid, SIGCONT);  // one that is stopped does not notice otherwise
+  }
   kill_.emplace(options_.grace);
 }
 
 // What ranks started and left behind.
 void Supervisor::end_leftovers() {
-  const Deadline deadline = kill_.value_or(Deadline(options_.grace));
+  if (!kill_) kill_.emplace(options_.grace);
   for (const pid_t pid : descendants()) ::kill(pid, SIGTERM);
-  pollfd alive{alive_, POLLIN, 0};
-  while (!deadline.is_over() && !descendants().empty() && ::poll(&alive, 1, 5) == 0)
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+  while (!kill_->is_over() && !descendants().empty()) {
+    pollfd entries[] = {{alive_, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    ::poll(entries, 2, std::min(5, kill_->poll_time()));
+    if (entries[0].revents) break;
+    if (entries[1].revents) on_signal();
+  }
   kill_descendants();
 }
 

@@ -1,14 +1,14 @@
 // The program that check_ternrun.py starts: a rank that does what its arguments say, one after the other.
 //
-//   init [METHOD] [RANK] [WORLD]   init_process_group, by env:// if nothing is said
-//   sum              all_reduce of rank + 1
-//   groups           new_group of the even ranks, and of all in reverse; sums in both
-//   again            destroy_process_group and init_process_group, three times
-//   say TEXT         a line on standard output
-//   complain TEXT    a line on standard error
-//   steps FILE N     N steps of a small training; rank 0 writes FILE after each, and goes on from it at the
-//   start on RANK ACTION…  the rest, up to "end", on this rank only; "first": only before any restart exit
-//   CODE | kill | stop | sleep SECONDS | child SECONDS | hidden SECONDS (a child in a session of its own)
+// - init [METHOD [RANK WORLD]]: init_process_group, by env:// if nothing is said
+// - who: the local rank and the backend; sum: all_reduce of rank + 1
+// - groups: new_group of the even ranks, and of all in reverse; sums in both
+// - again: destroy_process_group and init_process_group, three times
+// - steps FILE N: a small training; rank 0 writes FILE after each step, and all go on from it at the start
+// - say TEXT, complain TEXT: a line on standard output, on standard error
+// - on RANK …  end: what follows on this rank only; first … end: only before any restart
+// - exit CODE, kill, stop; later SECONDS and one of these: by another thread
+// - sleep SECONDS; child SECONDS, hidden SECONDS: a child that does so, in a session of its own
 #include <tern/tern.h>
 
 #include <csignal>
@@ -80,7 +80,7 @@ void again() {
   }
 }
 
-// w <- w + mean over ranks of (rank + step) * w / 64, from 1.
+// w <- w + mean over ranks of (rank + step) / (64 + w), from 1.
 void steps(const std::string& file, int count) {
   Tensor w = full({1}, 1.0, float64);
   int64_t step = 0;
@@ -90,7 +90,8 @@ void steps(const std::string& file, int count) {
     step = state.at("step").item<int64_t>();
   }
   for (; step < count; ++step) {
-    const Tensor change = full({1}, static_cast<double>(get_rank() + step) * w.item<double>() / 64, float64);
+    const Tensor change =
+        full({1}, static_cast<double>(get_rank() + step) / (64 + w.item<double>()), float64);
     all_reduce(change, {.op = ReduceOp::avg});
     w = full({1}, w.item<double>() + change.item<double>(), float64);
     if (get_rank() == 0) save_safetensors(file, {{"w", w}, {"step", tensor({step + 1})}});
@@ -118,6 +119,17 @@ void start_child(const std::string& time, bool hidden) {
   ::execlp("sleep", "sleep", time.c_str(), nullptr);
 }
 
+void later(Arguments& rest) {
+  const auto time = seconds(rest);
+  const std::string action = take(rest);
+  const int code = action == "exit" ? std::stoi(take(rest)) : 0;
+  std::thread([=] {
+    std::this_thread::sleep_for(time);
+    if (action == "exit") ::_exit(code);
+    ::kill(::getpid(), action == "kill" ? SIGKILL : SIGSTOP);
+  }).detach();
+}
+
 void skip(Arguments& rest) {
   while (take(rest) != "end") continue;
 }
@@ -131,7 +143,7 @@ const std::map<std::string, Action> actions = {
     {"groups", [](Arguments&) { groups(); }},
     {"again", [](Arguments&) { again(); }},
     {"say", [](Arguments& rest) { say(take(rest)); }},
-    {"part", [](Arguments& rest) { std::cout << take(rest) << std::flush; }},
+    {"later", later},
     {"complain", [](Arguments& rest) { std::cerr << take(rest) << std::endl; }},
     {"steps",
      [](Arguments& rest) {
