@@ -86,11 +86,25 @@ void Nodes::begin(int attempt) {
 }
 
 void Nodes::succeeded() {
-  if (store_->add(key_ + "done", 1) == options_.nodes)
-    store_->set_if_absent(key_ + "verdict", encoded(Verdict{}));
+  try {
+    const bool are_all = store_->add(key_ + "done", 1) == options_.nodes;
+    if (are_all) store_->set_if_absent(key_ + "verdict", encoded(Verdict{}));
+  } catch (const DistributedError& error) {
+    lost(error);
+  }
 }
 
-void Nodes::failed(const Verdict& verdict) { store_->set_if_absent(key_ + "verdict", encoded(verdict)); }
+void Nodes::failed(const Verdict& verdict) {
+  try {
+    store_->set_if_absent(key_ + "verdict", encoded(verdict));
+  } catch (const DistributedError&) {
+    decide(verdict);
+  }
+}
+
+void Nodes::lost(const std::exception& error) {
+  decide({1, false, "lost node 0 (" + others_[0] + "): " + error.what()});
+}
 
 std::optional<Verdict> Nodes::verdict() const {
   const std::lock_guard lock(mutex_);
@@ -99,7 +113,7 @@ std::optional<Verdict> Nodes::verdict() const {
 
 void Nodes::decide(const Verdict& verdict) {
   const std::lock_guard lock(mutex_);
-  verdict_ = verdict;
+  if (!verdict_) verdict_ = verdict;
   const uint64_t one = 1;
   if (::write(event_.get(), &one, sizeof one) < 0) return;  // a full counter is readable, too
 }
@@ -113,7 +127,7 @@ void Nodes::watch(const std::string& key) {
       if (options_.node == 0) check_beats();
     }
   } catch (const std::exception& error) {
-    decide({1, false, "lost node 0 (" + others_[0] + "): " + error.what()});
+    lost(error);
   }
 }
 

@@ -44,6 +44,7 @@ class Nodes {
   void watch(const std::string& key);
   void check_beats();
   void decide(const Verdict& verdict);
+  void lost(const std::exception& error);
 
   const Options options_;
   std::shared_ptr<Store> store_;

@@ -26,7 +26,7 @@ class Screen {
 
   /// Whether `stream` has text to be written, and so much that nobody should add to it.
   bool has_text(int stream) const { return !queue(stream).empty(); }
-  bool is_full() const { return queue(1).size() + queue(2).size() > size_t{1} << 20; }
+  bool is_full() const { return queue(1).size() + queue(2).size() > size_t{1} << 18; }
   /// Writes a piece that goes without waiting, if poll() says that `stream` takes it.
   void write_some(int stream);
   /// Writes all that is left; waits, but not for ever.

@@ -83,7 +83,13 @@ Verdict Supervisor::run(int attempt) {
   verdict_.reset();
   told_others_ = killed_ = false;
   started_ = Deadline::Clock::now();
-  start(attempt);
+  is_interrupted_ = false;
+  try {
+    start(attempt);
+  } catch (const StartError& error) {
+    if (nodes_) nodes_->failed({error.status, false, error.what()});
+    throw;
+  }
   while (!is_done()) turn();
   end_leftovers();
   drain();
@@ -192,6 +198,7 @@ void Supervisor::on_signal() {
     } else if (kill_) {
       kill_.emplace(Duration(0));  // the second time
     } else {
+      is_interrupted_ = true;
       verdict_ = Verdict{128 + signal, false, signal_name(signal) + " came"};
       end_ranks(signal);
     }
@@ -266,7 +273,7 @@ void Supervisor::drain() {
 
 Verdict Supervisor::conclude() {
   Verdict verdict = verdict_.value_or(Verdict{});
-  if (nodes_) verdict = nodes_->verdict().value_or(verdict);
+  if (nodes_ && !is_interrupted_) verdict = nodes_->verdict().value_or(verdict);
   std::string others;
   for (Rank& rank : ranks_) {
     if (rank.failed_first) {

@@ -56,7 +56,7 @@ class Supervisor {
   Deadline::Clock::time_point started_;
   std::optional<Deadline> kill_;    // when SIGKILL follows
   std::optional<Verdict> verdict_;  // this machine's, or that of all
-  bool told_others_ = false, killed_ = false;
+  bool told_others_ = false, killed_ = false, is_interrupted_ = false;
   std::string logs_, failure_;
 };
 
