@@ -29,7 +29,7 @@ class MemoryStore final : public Store {
   int64_t add(std::string_view key, int64_t amount) override {
     const std::lock_guard lock(mutex_);
     std::string& value = values_[std::string(key)];
-    const int64_t sum = store_number(key, value) + amount;
+    const int64_t sum = store_sum(key, value, amount);
     value = std::to_string(sum);
     changed_.notify_all();
     return sum;
@@ -101,6 +101,14 @@ int64_t store_number(std::string_view key, std::string_view value) {
   check_as<DistributedError>(error == std::errc() && at == end, "store: add needs a number behind key '", key,
                              "', found '", value, "'");
   return number;
+}
+
+int64_t store_sum(std::string_view key, std::string_view value, int64_t amount) {
+  int64_t sum = 0;
+  check_as<DistributedError>(!__builtin_add_overflow(store_number(key, value), amount, &sum),
+                             "store: the number behind key '", key, "', ", value, ", and ", amount,
+                             " have a sum beyond 64 bits");
+  return sum;
 }
 
 std::string Store::get(std::string_view key, Duration timeout) {

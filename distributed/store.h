@@ -57,6 +57,9 @@ class Store {
 /// other text. For writers of stores.
 int64_t store_number(std::string_view key, std::string_view value);
 
+/// The sum of that number and `amount`. DistributedError also when it has more than 64 bits.
+int64_t store_sum(std::string_view key, std::string_view value, int64_t amount);
+
 /// A store within this process, for ranks that are threads of it.
 std::shared_ptr<Store> memory_store();
 
