@@ -52,7 +52,7 @@ ConvertFunction find_convert(DType from, DType to) {
 template <class Word>
 void reverse(const void* src, void* dst, int64_t count) {
   // Forwards through what is read: row after row, that is how caches fetch ahead.
-  const Word* from = static_cast<const Word*>(src) - (count - 1);
+  const Word* __restrict from = static_cast<const Word*>(src) - (count - 1);
   Word* __restrict to = static_cast<Word*>(dst) + (count - 1);
   for (int64_t i = 0; i < count; ++i) to[-i] = from[i];
 }
