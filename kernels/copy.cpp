@@ -4,14 +4,22 @@
 #include <tern/kernels/convert.h>
 #include <tern/kernels/iterate.h>
 #include <tern/kernels/simd/copy.h>
+#include <tern/kernels/words.h>
 
+#include <bit>
 #include <cstring>
 
 namespace tern::kernels {
 namespace {
 
 template <class Word>
+const simd::MoveFunctions& moves() {
+  return simd::copy_kernels().moves[std::countr_zero(sizeof(Word))];
+}
+
+template <class Word>
 void move_rows(const IteratePlan& plan, Word* dst, const Word* src) {
+  const auto reverse = moves<Word>().reverse;
   for_each_row(plan, [=](const int64_t* offsets, int64_t count, const int64_t* strides) {
     Word* to = dst + offsets[0];
     const Word* from = src + offsets[1];
@@ -19,6 +27,8 @@ void move_rows(const IteratePlan& plan, Word* dst, const Word* src) {
       std::memcpy(to, from, static_cast<size_t>(count) * sizeof(Word));
     } else if (strides[0] == 1 && strides[1] == 0) {
       std::fill_n(to, count, *from);
+    } else if (strides[0] == 1 && strides[1] == -1) {
+      reverse(from, to, count);
     } else {
       for (int64_t i = 0; i < count; ++i) to[i * strides[0]] = from[i * strides[1]];
     }
@@ -51,30 +61,18 @@ IteratePlan tile_plan(const IteratePlan& plan, int other) {
 }
 
 template <class Word>
-void transpose_tile(const Word* src, int64_t src_stride, Word* dst, int64_t dst_stride, int64_t rows,
-                    int64_t columns) {
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c) dst[c * dst_stride + r] = src[r * src_stride + c];
-  }
-}
-
-template <class Word>
 void transpose(const IteratePlan& plan, int other, Word* dst, const Word* src) {
   const IteratePlan tiles = tile_plan(plan, other);
   const int64_t src_stride = plan.strides[0][1], dst_stride = plan.strides[other][0];
-  const auto& simd = simd::copy_kernels();
+  const auto transpose_tile = moves<Word>().transpose;
   parallel_for(tiles.numel, 4, [&](int64_t begin, int64_t end) {
     visit_rows(tiles, begin, end, [&](const int64_t* offsets, int64_t count, const int64_t* strides) {
       for (int64_t i = 0; i < count; ++i) {
         const int64_t row = offsets[2] + i * strides[2], column = offsets[3] + i * strides[3];
         const int64_t rows = std::min(tile, plan.sizes[0] - row);
         const int64_t columns = std::min(tile, plan.sizes[other] - column);
-        Word* to = dst + offsets[0] + i * strides[0];
-        const Word* from = src + offsets[1] + i * strides[1];
-        if constexpr (sizeof(Word) == 4)
-          simd.transpose(from, src_stride, to, dst_stride, rows, columns);
-        else
-          transpose_tile(from, src_stride, to, dst_stride, rows, columns);
+        transpose_tile(src + offsets[1] + i * strides[1], src_stride, dst + offsets[0] + i * strides[0],
+                       dst_stride, rows, columns);
       }
     });
   });
@@ -89,15 +87,8 @@ void move(const IteratePlan& plan, void* dst, const void* src) {
     move_rows(plan, static_cast<Word*>(dst), static_cast<const Word*>(src));
 }
 
-void move(const IteratePlan& plan, size_t bytes, void* dst, const void* src) {
-  if (bytes == 1) return move<uint8_t>(plan, dst, src);
-  if (bytes == 2) return move<uint16_t>(plan, dst, src);
-  if (bytes == 4) return move<uint32_t>(plan, dst, src);
-  move<uint64_t>(plan, dst, src);
-}
-
 void copy_cpu(const IteratePlan& plan, DType to, void* dst, DType from, const void* src) {
-  if (to == from) return move(plan, size_of(to), dst, src);
+  if (to == from) return dispatch_words(to, [&]<class Word>() { move<Word>(plan, dst, src); });
   const ConvertRow convert = convert_row(from, to);
   const auto to_bytes = static_cast<int64_t>(size_of(to)), from_bytes = static_cast<int64_t>(size_of(from));
   for_each_row(plan, [=](const int64_t* offsets, int64_t count, const int64_t* strides) {

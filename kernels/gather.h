@@ -2,8 +2,7 @@
 //
 // index is int64 and has x's number of dimensions; outside `dim` its sizes are at most x's. src has as many
 // dimensions, in each at least index's size, and what lies beyond is not read. A position outside x's
-// dimension throws Error naming it, its place in the index and the size, before anything is allocated or
-// written.
+// dimension throws Error naming it, its place in the index and the size.
 #pragma once
 
 #include <tern/core/tensor.h>

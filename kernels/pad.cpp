@@ -1,14 +1,18 @@
 #include <tern/kernels/pad.h>
 
+#include <tern/core/inline_vector.h>
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/creation.h>
 #include <tern/kernels/fill.h>
+#include <tern/kernels/iterate.h>
 #include <tern/kernels/pointwise.h>
 #include <tern/kernels/rearrange.h>
 #include <tern/kernels/reduce.h>
+#include <tern/kernels/words.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace tern::kernels {
 namespace {
@@ -66,6 +70,121 @@ Layout kept_part(Layout layout, const Sides& sides) {
   return layout;
 }
 
+// A dimension of the result: how many elements it has and takes from x, and where and how far apart these
+// lie.
+struct Axis {
+  int64_t size, kept, before, stride;
+
+  // Which of x's elements along the dimension is at `place`; -1 where the padding's value is.
+  int64_t source(int64_t place, PadMode mode) const {
+    const int64_t at = place - before;
+    if (at >= 0 && at < kept) return at;
+    if (mode == PadMode::constant) return -1;
+    if (mode == PadMode::reflect) return at < 0 ? -at : 2 * (kept - 1) - at;
+    if (mode == PadMode::replicate) return at < 0 ? 0 : kept - 1;
+    return at < 0 ? at + kept : at - kept;
+  }
+};
+
+// The result's dimensions in the order of its memory, innermost first, from the first on that is padded. What
+// lies inside that one is a unit, copied whole; outer neighbours that are not padded melt. At least two.
+struct Axes {
+  int64_t unit = 1;
+  InlineVector<Axis, 4> list;
+
+  Axes(const Sides& sides, const Shape& x, bool nhwc) {
+    bool melts = true;
+    int64_t reach = 1;
+    for (int i = 0; i < x.dim(); ++i) {
+      const int d = !nhwc ? x.dim() - 1 - i : i == 0 ? 1 : i == 3 ? 0 : 4 - i;
+      const bool whole = sides.shape[d] == x[d] && sides.kept[d] == x[d];
+      if (whole && list.empty())
+        unit *= x[d];
+      else if (whole && melts)
+        list.back().size *= x[d], list.back().kept *= x[d];
+      else
+        list.push_back({sides.shape[d], sides.kept[d], sides.before[d], reach});
+      melts = whole;
+      reach *= x[d];
+    }
+    while (list.size() < 2) list.push_back({1, 1, 0, 0});
+  }
+};
+
+// A row of the result: along the innermost axis.
+template <class Word>
+class Row {
+ public:
+  Row(const Axes& axes, PadMode mode, Word value)
+      : unit_(axes.unit),
+        size_(axes.list[0].size),
+        before_(axes.list[0].before),
+        kept_(axes.list[0].kept),
+        step_(mode == PadMode::reflect     ? -1
+              : mode == PadMode::replicate ? 0
+                                           : 1),
+        first_(axes.list[0].source(0, mode)),
+        last_(axes.list[0].source(before_ + kept_, mode)),
+        constant_(mode == PadMode::constant),
+        value_(value) {}
+
+  int64_t length() const { return size_ * unit_; }
+  /// From a row of x, or of padding alone without one.
+  void write(const Word* from, Word* to) const {
+    if (!from) {
+      std::fill_n(to, length(), value_);
+      return;
+    }
+    write_border(from, first_, to, before_);
+    std::memcpy(to + before_ * unit_, from, static_cast<size_t>(kept_ * unit_) * sizeof(Word));
+    write_border(from, last_, to + (before_ + kept_) * unit_, size_ - before_ - kept_);
+  }
+
+ private:
+  void write_border(const Word* from, int64_t first, Word* to, int64_t count) const {
+    const int64_t step = step_, unit = unit_;
+    if (constant_) {
+      const Word value = value_;
+      for (int64_t i = 0; i < count * unit; ++i) to[i] = value;
+    } else if (unit == 1) {
+      for (int64_t i = 0; i < count; ++i) to[i] = from[first + i * step];
+    } else {
+      for (int64_t i = 0; i < count; ++i) std::copy_n(from + (first + i * step) * unit, unit, to + i * unit);
+    }
+  }
+
+  int64_t unit_, size_, before_, kept_;
+  int64_t step_, first_, last_;  // where x's elements for the two borders lie
+  bool constant_;
+  Word value_;
+};
+
+// `x` is null without elements.
+template <class Word>
+void write_rows(const Axes& axes, PadMode mode, const Word* x, Word* y, int64_t numel, Word value) {
+  const Row<Word> row(axes, mode, value);
+  const int64_t length = row.length();
+  const auto& list = axes.list;
+  parallel_for(numel / length, std::max<int64_t>(1, iterate_block / length), [&](int64_t begin, int64_t end) {
+    int64_t index[max_dims], rest = begin;
+    for (size_t d = 1; d < list.size(); ++d) index[d] = rest % list[d].size, rest /= list[d].size;
+    while (begin < end) {
+      const Word* from = x;
+      for (size_t d = 2; from && d < list.size(); ++d) {
+        const int64_t at = list[d].source(index[d], mode);
+        from = at < 0 ? nullptr : from + at * list[d].stride;
+      }
+      const int64_t stop = std::min(list[1].size, index[1] + end - begin);
+      for (; index[1] < stop; ++index[1], ++begin) {
+        const int64_t at = from ? list[1].source(index[1], mode) : -1;
+        row.write(at < 0 ? nullptr : from + at * list[1].stride, y + begin * length);
+      }
+      index[1] = 0;
+      for (size_t d = 2; d < list.size() && ++index[d] == list[d].size; ++d) index[d] = 0;
+    }
+  });
+}
+
 // Padding on one side of one dimension of a result, and the elements of it that the padding repeats.
 struct Border {
   Tensor padding, source;
@@ -88,9 +207,8 @@ Border border_of(const Tensor& y, const Sides& sides, int64_t dim, bool end, Pad
 // Calls body(dimension, border) for all that is not empty. A border reaches over the padding of the
 // dimensions before it.
 template <class Body>
-void for_each_border(const Tensor& y, const Sides& sides, PadMode mode, bool backwards, Body&& body) {
-  for (int64_t i = 0; i < y.dim(); ++i) {
-    const int64_t d = backwards ? y.dim() - 1 - i : i;
+void for_each_border(const Tensor& y, const Sides& sides, PadMode mode, Body&& body) {
+  for (int64_t d = y.dim(); d-- > 0;) {
     for (const bool end : {false, true}) {
       if ((end ? sides.after : sides.before)[d] > 0) body(d, border_of(y, sides, d, end, mode));
     }
@@ -105,12 +223,15 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& padding, PadMode mode, S
   const bool nhwc = x.is_channels_last() && !x.is_contiguous();
   const Tensor y = empty(sides.shape, x.dtype(), x.device(),
                          nhwc ? MemoryFormat::channels_last : MemoryFormat::contiguous);
-  copy(x.with_layout(kept_part(x.layout(), sides)), y.with_layout(inner_part(y.layout(), sides)));
-  for_each_border(y, sides, mode, false, [&](int64_t dim, const Border& border) {
-    if (mode == PadMode::constant)
-      fill(border.padding, value);
-    else
-      copy(border.mirrored ? reversed(border.source, dim) : border.source, border.padding);
+  if (y.numel() == 0) return y;
+  const Tensor source = contiguous(x, nhwc ? MemoryFormat::channels_last : MemoryFormat::contiguous);
+  const Tensor kept = source.with_layout(kept_part(source.layout(), sides));
+  const Axes axes(sides, x.shape(), nhwc);
+  const Tensor filler = empty({}, x.dtype(), x.device());
+  fill(filler, mode == PadMode::constant ? value : Scalar(0));
+  dispatch_words(x.dtype(), [&]<class Word>() {
+    write_rows(axes, mode, kept.numel() ? static_cast<const Word*>(kept.data()) : nullptr,
+               static_cast<Word*>(y.data()), y.numel(), *static_cast<const Word*>(filler.data()));
   });
   return y;
 }
@@ -122,7 +243,7 @@ Tensor pad_backward(const Tensor& dy, const Shape& x_shape, const std::vector<in
   if (mode != PadMode::constant) {
     const DType wide = computing_dtype(dy.dtype());
     folded = wide == dy.dtype() ? clone(dy) : to(dy, wide);
-    for_each_border(folded, sides, mode, true, [&](int64_t dim, const Border& border) {
+    for_each_border(folded, sides, mode, [&](int64_t dim, const Border& border) {
       if (mode == PadMode::replicate)
         add_(border.source, sum(border.padding, {dim}, true));
       else

@@ -6,29 +6,30 @@
 #include <atomic>
 
 namespace tern::kernels {
-namespace {
 
-bool outside(int64_t position, int64_t size) {
-  return static_cast<uint64_t>(position) >= static_cast<uint64_t>(size);
+Tensor dense_positions(const Tensor& index, const char* operation) {
+  check(index.dtype() == int64, operation, ": index must be int64, got ", index.dtype());
+  return contiguous(index);
 }
 
-}  // namespace
-
-Tensor checked_positions(const Tensor& index, int64_t size, const char* operation) {
-  check(index.dtype() == int64, operation, ": index must be int64, got ", index.dtype());
-  const Tensor dense = contiguous(index);
-  const int64_t* positions = dense.data<int64_t>();
+void check_positions(const Tensor& positions, int64_t size, const char* operation) {
+  const int64_t* at = positions.data<int64_t>();
   std::atomic<bool> all_inside = true;
-  parallel_for(dense.numel(), 65536, [&](int64_t begin, int64_t end) {
+  parallel_for(positions.numel(), 65536, [&](int64_t begin, int64_t end) {
     bool any_outside = false;
-    for (int64_t i = begin; i < end; ++i) any_outside |= outside(positions[i], size);
+    for (int64_t i = begin; i < end; ++i) any_outside |= is_outside(at[i], size);
     if (any_outside) all_inside = false;
   });
-  for (int64_t i = 0; !all_inside && i < dense.numel(); ++i) {
-    check(!outside(positions[i], size), operation, ": index ", positions[i], " at position ", i,
+  for (int64_t i = 0; !all_inside && i < positions.numel(); ++i) {
+    check(!is_outside(at[i], size), operation, ": index ", at[i], " at position ", i,
           " is outside a dimension of size ", size);
   }
-  return dense;
+}
+
+Tensor checked_positions(const Tensor& index, int64_t size, const char* operation) {
+  const Tensor positions = dense_positions(index, operation);
+  check_positions(positions, size, operation);
+  return positions;
 }
 
 }  // namespace tern::kernels

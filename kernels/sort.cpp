@@ -23,9 +23,16 @@ Bits<sizeof(T)> key_of(T x) {
   if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, uint8_t>) return x;
   const U bits = std::bit_cast<U>(x);
   if constexpr (std::is_integral_v<T>) return bits ^ sign;
-  if (!(x == x)) return static_cast<U>(-1);
-  if (bits == sign) return sign;
-  return static_cast<U>(bits & sign ? ~bits : bits | sign);
+  // No branches: compilers turn them into selections, and vectorise.
+  const U number = bits == sign ? U(0) : bits;
+  const U key = static_cast<U>(number & sign ? ~number : number | sign);
+  return x == x ? key : static_cast<U>(-1);
+}
+
+// The keys of elements at distance `step`, with all bits turned to descend.
+template <class T, class U>
+void write_keys(const T* x, int64_t step, U flip, int64_t count, U* keys) {
+  for (int64_t i = 0; i < count; ++i) keys[i] = static_cast<U>(key_of(x[i * step]) ^ flip);
 }
 
 // An element by its key and its place along the dimension: no two are equal.
@@ -38,7 +45,7 @@ struct Entry {
   }
 };
 
-constexpr int64_t few_entries = 512;
+constexpr int64_t few_entries = 512, few_wanted = 64;
 
 // Sorts by one byte of the key after the other, from the lowest up; entries come in order of their places and
 // equal keys keep it. `other` is as long as `entries`. Returns which of the two holds the result.
@@ -65,17 +72,44 @@ Entry<U>* sort_entries(Entry<U>* entries, Entry<U>* other, int64_t count) {
   return entries;
 }
 
-// The first `wanted` in order.
-template <class U>
-Entry<U>* select_entries(Entry<U>* entries, Entry<U>* other, int64_t count, int64_t wanted) {
-  if (wanted == count) return sort_entries(entries, other, count);
-  if (wanted <= count / 64) {
-    std::partial_sort(entries, entries + wanted, entries + count);
-    return entries;
+// Elements whose keys are worked out at a time.
+constexpr int64_t key_run = 32;
+
+// The first `wanted` in order. write(start, size, keys) gives the keys of a run.
+template <class U, class Write>
+Entry<U>* select_entries(Entry<U>* entries, Entry<U>* other, int64_t count, int64_t wanted,
+                         const Write& write) {
+  for (int64_t start = 0; start < count; start += key_run) {
+    const int64_t size = std::min(key_run, count - start);
+    U keys[key_run];
+    write(start, size, keys);
+    for (int64_t i = 0; i < size; ++i) entries[start + i] = {keys[i], start + i};
   }
+  if (wanted == count) return sort_entries(entries, other, count);
   std::nth_element(entries, entries + wanted, entries + count);
   std::sort(entries, entries + wanted);
   return entries;
+}
+
+// The same for a few of many: the first ones so far in order, into which ever fewer elements are inserted.
+template <class U, class Write>
+Entry<U>* select_few(Entry<U>* kept, int64_t count, int64_t wanted, const Write& write) {
+  int64_t size = 0;
+  for (int64_t start = 0; start < count; start += key_run) {
+    const int64_t run = std::min(key_run, count - start);
+    U keys[key_run];
+    write(start, run, keys);
+    const U last = size < wanted ? U(0) : kept[wanted - 1].key;
+    bool any = size < wanted;
+    for (int64_t i = 0; i < run; ++i) any |= keys[i] < last;
+    for (int64_t i = 0; any && i < run; ++i) {
+      if (size == wanted && keys[i] >= kept[wanted - 1].key) continue;
+      int64_t at = size < wanted ? size++ : wanted - 1;
+      for (; at > 0 && keys[i] < kept[at - 1].key; --at) kept[at] = kept[at - 1];
+      kept[at] = {keys[i], start + i};
+    }
+  }
+  return kept;
 }
 
 // The first elements along `dim` of a contiguous x, as many as `result` has.
@@ -87,15 +121,19 @@ void order(const Tensor& x, int64_t dim, bool descending, const ValuesAndIndices
   T* values = result.values.data<T>();
   int64_t* indices = result.indices.data<int64_t>();
   const U flip = descending ? static_cast<U>(-1) : U(0);
+  const bool few = to.size <= std::min(few_wanted, from.size / 16);
   parallel_for(to.count(), from.per_block(), [&](int64_t begin, int64_t end) {
+    const int64_t size = few ? to.size : 2 * from.size;
     const Tensor scratch =
-        empty({2, from.size, static_cast<int64_t>(sizeof(Entry<U>))}, uint8, result.values.device());
+        empty({size, static_cast<int64_t>(sizeof(Entry<U>))}, uint8, result.values.device());
     auto* entries = static_cast<Entry<U>*>(scratch.data());
     for (int64_t line = begin; line < end; ++line) {
       const T* start = read + from.start(line);
-      for (int64_t i = 0; i < from.size; ++i)
-        entries[i] = {static_cast<U>(key_of(start[i * from.inner]) ^ flip), i};
-      const Entry<U>* sorted = select_entries(entries, entries + from.size, from.size, to.size);
+      const auto write = [&](int64_t first, int64_t count, U* keys) {
+        write_keys(start + first * from.inner, from.inner, flip, count, keys);
+      };
+      const Entry<U>* sorted = few ? select_few(entries, from.size, to.size, write)
+                                   : select_entries(entries, entries + from.size, from.size, to.size, write);
       const int64_t at = to.start(line);
       for (int64_t i = 0; i < to.size; ++i) {
         values[at + i * to.inner] = start[sorted[i].place * from.inner];

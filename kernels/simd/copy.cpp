@@ -1,6 +1,9 @@
 #include <tern/kernels/simd/copy.h>
 
 #include <tern/kernels/simd/half_rows.h>
+#include <tern/kernels/simd/vec.h>
+
+#include <utility>
 
 namespace tern::simd::TERN_ISA {
 namespace {
@@ -51,46 +54,69 @@ ConvertFunction find_convert(DType from, DType to) {
   }
 }
 
-typedef uint32_t Row __attribute__((vector_size(32)));
+template <class Word>
+void reverse(const void* src, void* dst, int64_t count) {
+  // Forwards through what is read: row after row, that is how caches fetch ahead.
+  const Word* __restrict from = static_cast<const Word*>(src) - (count - 1);
+  Word* __restrict to = static_cast<Word*>(dst) + (count - 1);
+  for (int64_t i = 0; i < count; ++i) to[-i] = from[i];
+}
 
-// Three rounds of exchanging halves: of elements, of pairs, of quadruples.
-[[gnu::always_inline]] inline void transpose8(const uint32_t* src, int64_t src_stride, uint32_t* dst,
-                                              int64_t dst_stride) {
-  Row a[8], b[8];
-  for (int i = 0; i < 8; i += 2) {
-    Row x, y;
-    __builtin_memcpy(&x, src + i * src_stride, sizeof x);
-    __builtin_memcpy(&y, src + (i + 1) * src_stride, sizeof y);
-    a[i] = __builtin_shufflevector(x, y, 0, 8, 2, 10, 4, 12, 6, 14);
-    a[i + 1] = __builtin_shufflevector(x, y, 1, 9, 3, 11, 5, 13, 7, 15);
-  }
-  for (int i = 0; i < 4; ++i) {
-    const int j = i % 2 + i / 2 * 4;
-    b[j] = __builtin_shufflevector(a[j], a[j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-    b[j + 2] = __builtin_shufflevector(a[j], a[j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-  }
-  for (int i = 0; i < 4; ++i) {
-    const Row low = __builtin_shufflevector(b[i], b[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-    const Row high = __builtin_shufflevector(b[i], b[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    __builtin_memcpy(dst + i * dst_stride, &low, sizeof low);
-    __builtin_memcpy(dst + (i + 4) * dst_stride, &high, sizeof high);
+// The rows of a square of elements: vectors of 16 at most.
+template <class Word>
+constexpr int row_size = sizeof(Vec) / sizeof(Word) < 16 ? sizeof(Vec) / sizeof(Word) : 16;
+template <class Word>
+struct Rows {
+  typedef Word Row __attribute__((vector_size(sizeof(Word) * row_size<Word>)));
+};
+template <class Word>
+using Row = typename Rows<Word>::Row;
+
+// Exchanges, between rows `distance` apart, the parts of this length that the diagonal separates.
+template <int distance, class Word, int... lane>
+[[gnu::always_inline]] inline void exchange(Row<Word>* rows, std::integer_sequence<int, lane...>) {
+  constexpr int size = sizeof...(lane);
+  TERN_UNROLL for (int k = 0; k < size; ++k) {
+    if (k & distance) continue;
+    const Row<Word> x = rows[k], y = rows[k + distance];
+    rows[k] = __builtin_shufflevector(x, y, (lane & distance ? lane - distance + size : lane)...);
+    rows[k + distance] = __builtin_shufflevector(x, y, (lane & distance ? lane + size : lane + distance)...);
   }
 }
 
-void transpose_edge(const uint32_t* src, int64_t src_stride, uint32_t* dst, int64_t dst_stride, int64_t rows,
+template <class Word>
+[[gnu::always_inline]] inline void transpose_square(const Word* src, int64_t src_stride, Word* dst,
+                                                    int64_t dst_stride) {
+  constexpr int size = row_size<Word>;
+  constexpr std::make_integer_sequence<int, size> lanes;
+  Row<Word> rows[size];
+  TERN_UNROLL for (int k = 0; k < size; ++k) __builtin_memcpy(rows + k, src + k * src_stride, sizeof *rows);
+  exchange<1, Word>(rows, lanes);
+  if constexpr (size > 2) exchange<2, Word>(rows, lanes);
+  if constexpr (size > 4) exchange<4, Word>(rows, lanes);
+  if constexpr (size > 8) exchange<8, Word>(rows, lanes);
+  TERN_UNROLL for (int k = 0; k < size; ++k) __builtin_memcpy(dst + k * dst_stride, rows + k, sizeof *rows);
+}
+
+template <class Word>
+void transpose_edge(const Word* src, int64_t src_stride, Word* dst, int64_t dst_stride, int64_t rows,
                     int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) dst[c * dst_stride + r] = src[r * src_stride + c];
   }
 }
 
-void transpose(const uint32_t* src, int64_t src_stride, uint32_t* dst, int64_t dst_stride, int64_t rows,
+// Squares below each other first: their results lie side by side, and a cache line is written to at once.
+template <class Word>
+void transpose(const void* from, int64_t src_stride, void* to, int64_t dst_stride, int64_t rows,
                int64_t columns) {
-  const int64_t whole_rows = rows / 8 * 8, whole_columns = columns / 8 * 8;
-  for (int64_t r = 0; r < whole_rows; r += 8) {
-    for (int64_t c = 0; c < whole_columns; c += 8) {
-      transpose8(src + r * src_stride + c, src_stride, dst + c * dst_stride + r, dst_stride);
-    }
+  const Word* src = static_cast<const Word*>(from);
+  Word* dst = static_cast<Word*>(to);
+  constexpr int size = row_size<Word>;
+  const int64_t whole_rows = rows / size * size, whole_columns = columns / size * size;
+  for (int64_t c = 0; c < whole_columns; c += size) {
+    for (int64_t r = 0; r < whole_rows; r += size)
+      transpose_square(src + r * src_stride + c, src_stride, dst + c * dst_stride + r, dst_stride);
   }
   transpose_edge(src + whole_columns, src_stride, dst + whole_columns * dst_stride, dst_stride, whole_rows,
                  columns - whole_columns);
@@ -98,9 +124,13 @@ void transpose(const uint32_t* src, int64_t src_stride, uint32_t* dst, int64_t d
                  columns);
 }
 
+template <class Word>
+constexpr MoveFunctions moves{reverse<Word>, transpose<Word>};
+
 }  // namespace
 
 extern const CopyKernels copy_table;
-const CopyKernels copy_table{find_convert, transpose};
+const CopyKernels copy_table{find_convert,
+                             {moves<uint8_t>, moves<uint16_t>, moves<uint32_t>, moves<uint64_t>}};
 
 }  // namespace tern::simd::TERN_ISA

@@ -91,6 +91,12 @@ TEST_CASE("an index outside is named with its position and the size, and nothing
   const Tensor last = zeros({200000}, int64);  // found by whichever thread comes by
   last.data<int64_t>()[199998] = 9, last.data<int64_t>()[70000] = 5;
   CHECK(fails_with("gather: index 5 at position 70000", [&] { gather(x, 0, last); }));
+  CHECK(fails_with("scatter: index 5 at position 70000", [&] { scatter(x, 0, last, 1); }));
+  const Tensor columns = reshape(last, {1000, 200}), none = empty({0, 200});
+  CHECK(fails_with("gather: index 5 at position 70000", [&] { gather(ones({3, 200}), 0, columns); }));
+  CHECK(fails_with("scatter: index 5 at position 70000", [&] { scatter(ones({3, 200}), 0, columns, 1); }));
+  CHECK(fails_with("gather: index 0 at position 0 is outside a dimension of size 0",
+                   [&] { gather(none, 0, columns); }));
 }
 
 TEST_CASE("positions beyond 2^32 are positions") {

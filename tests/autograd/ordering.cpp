@@ -85,6 +85,27 @@ TEST_CASE("topk: NaN is largest, of equals the first is taken, k may be nothing 
   CHECK(fails_with("sort: dim must be from -1 to 0, got -2", [&] { sort(x, -2); }));
 }
 
+TEST_CASE("topk of a few is the start of sort, whatever the order, the dimension and the number") {
+  for (const DType dtype : {float64, float32, bfloat16, int64, int32, uint8}) {
+    const Tensor few_values = to(scattered({1100, 2}, 0, 30), dtype);  // many are equal
+    const Tensor up = sort(few_values, 0).values, down = sort(few_values, 0, true).values;
+    for (const Tensor& x : {few_values, up, down, to(scattered({1100, 2}, -9, 120), dtype)}) {
+      for (const bool largest : {false, true}) {
+        for (const int64_t k : {1, 2, 10, 33, 63, 64, 65}) {
+          const ValuesAndIndices all = sort(x, 0, largest), got = topk(x, k, 0, largest);
+          CHECK(equal(got.values, narrow(all.values, 0, 0, k)));
+          CHECK(equal(got.indices, narrow(all.indices, 0, 0, k)));
+          CHECK(equal(topk(transpose(x, 0, 1), k, 1, largest).indices, transpose(got.indices, 0, 1)));
+        }
+      }
+    }
+  }
+  std::vector<double> numbers(200, NAN);
+  numbers[150] = 2, numbers[160] = -INFINITY;
+  CHECK(equal(topk(row(numbers), 4, 0, false).indices, tensor({160, 150, 0, 1})));
+  CHECK(equal(topk(row(numbers), 4).indices, tensor({0, 1, 2, 3})));
+}
+
 TEST_CASE("gradients of sort and topk go where the values came from, NaN and infinities too") {
   const auto weighed = [](const Tensor& y) { return y * row({1, 2, 3}); };
   CHECK(

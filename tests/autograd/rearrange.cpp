@@ -1,5 +1,6 @@
 // Joining, splitting, rearranging and padding: other dtypes, NaN, and what is refused.
 #include <tern/autograd/backward.h>
+#include <tern/autograd/convert.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/rearrange.h>
 #include <tern/autograd/reductions.h>
@@ -9,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -21,6 +23,29 @@ constexpr int64_t largest = std::numeric_limits<int64_t>::max(),
                   smallest = std::numeric_limits<int64_t>::min();
 
 Shape shape_of(const std::vector<Tensor>& parts, size_t i) { return parts.at(i).shape(); }
+
+// One dimension padded by the definition: the slices of x, one after the other.
+Tensor padded_dim(const Tensor& x, int64_t dim, int64_t before, int64_t after, PadMode mode) {
+  const int64_t cut = std::max<int64_t>(-before, 0), kept = x.size(dim) - cut - std::max<int64_t>(-after, 0);
+  std::vector<Tensor> slices;
+  for (int64_t at = std::min<int64_t>(-before, 0); at < kept + std::max<int64_t>(after, 0); ++at) {
+    const int64_t mirrored = at < 0 ? -at : at < kept ? at : 2 * (kept - 1) - at;
+    const int64_t source = mode == PadMode::reflect    ? mirrored
+                           : mode == PadMode::circular ? (at + kept) % kept
+                                                       : std::clamp<int64_t>(at, 0, kept - 1);
+    const bool inside = at >= 0 && at < kept;
+    slices.push_back(inside || mode != PadMode::constant ? select(x, dim, cut + source)
+                                                         : full_like(select(x, dim, 0), 7));
+  }
+  return stack(slices, dim);
+}
+
+// The dimensions that are padded, the last one first.
+Tensor padded(Tensor x, const std::vector<int64_t>& padding, PadMode mode) {
+  for (size_t k = 0; k < padding.size(); k += 2)
+    x = padded_dim(x, x.dim() - 1 - static_cast<int64_t>(k / 2), padding[k], padding[k + 1], mode);
+  return x;
+}
 
 }  // namespace
 
@@ -101,6 +126,50 @@ TEST_CASE("an image that is channels-last stays so, padded and turned") {
   CHECK(pad(x, {1, 1, 1, 1}).is_channels_last());
   CHECK(flip(x, {2}).is_channels_last());
   CHECK(roll(x, {1, 1}, {2, 3}).is_channels_last());
+}
+
+TEST_CASE("padding takes each element from where it should, whatever is padded, cut and laid out") {
+  const std::vector<std::vector<int64_t>> paddings{{1, 2},
+                                                   {-1, 2},
+                                                   {3, -2},
+                                                   {0, 0, 1, 2},
+                                                   {2, 1, -1, 1},
+                                                   {1, 1, 2, 2},
+                                                   {0, 0, 0, 0, 1, 2},
+                                                   {1, 0, 0, 2, 2, 1},
+                                                   {0, 0, 0, 0, 0, 0, 1, 1},
+                                                   {-2, -1, 1, 1, 0, 0, 1, 0},
+                                                   {1, 1, 1, 1, 1, 1, 1, 1},
+                                                   {0, 0}};
+  for (const DType dtype : {float64, float32, bfloat16, uint8}) {
+    const Tensor x = to(scattered({3, 5, 4, 6}, 0, 200), dtype);
+    for (const PadMode mode : {PadMode::constant, PadMode::reflect, PadMode::replicate, PadMode::circular})
+      for (const auto& padding : paddings)
+        for (const Lay lay : all_lays)
+          CHECK(equal(pad(laid_out(x, lay), padding, mode, 7), padded(x, padding, mode)));
+  }
+}
+
+TEST_CASE("padding around nothing is the value alone") {
+  CHECK(equal(pad(empty({2, 0}), {1, 2}, PadMode::constant, 5), full({2, 3}, 5)));
+  CHECK(equal(pad(ones({2, 3}), {-2, -1, 1, 0}), empty({3, 0})));
+  CHECK(equal(pad(ones({2, 3}), {-2, 2, -1, 1}, PadMode::constant, 5),
+              tensor({{1.f, 5.f, 5.f}, {5.f, 5.f, 5.f}})));
+  CHECK(equal(pad(ones({2, 3}), {-3, 1}, PadMode::constant, 5), full({2, 1}, 5)));
+}
+
+TEST_CASE("rows of every length are reversed, in every size of element") {
+  for (const DType dtype : {float64, float32, float16, uint8}) {
+    for (const int64_t size : {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 1000}) {
+      const Tensor x = to(scattered({3, size}, 0, 200), dtype), y = flip(x, {1}), both = flip(x, {0, 1});
+      const std::vector<double> values = values_of(x), got = values_of(y), turned = values_of(both);
+      for (size_t i = 0; i < values.size(); ++i) {
+        const size_t columns = static_cast<size_t>(size), row = i / columns, column = i % columns;
+        CHECK(got[i] == values[row * columns + columns - 1 - column]);
+        CHECK(turned[i] == values[values.size() - 1 - i]);
+      }
+    }
+  }
 }
 
 TEST_CASE("rearranging refuses what does not fit") {

@@ -1,7 +1,9 @@
 // Images in another size: edges, infinities and what is refused.
 #include <tern/autograd/backward.h>
+#include <tern/autograd/convert.h>
 #include <tern/autograd/functional.h>
 #include <tern/autograd/reductions.h>
+#include <tern/autograd/views.h>
 #include <tern/kernels/creation.h>
 #include <tern/tests/support/layouts.h>
 
@@ -39,6 +41,30 @@ TEST_CASE("a pixel of weight 0 does not take part, were it infinite") {
   CHECK(bits_equal(interpolate(line_image({1, INFINITY, 2, 0, 3}), corners), line_image({1, 2, 3})));
   CHECK(bits_equal(interpolate(line_image({NAN, 1}), {.scale_factor = 2}),
                    tensor_of({NAN, NAN, 1, 1, NAN, NAN, 1, 1}, {1, 1, 2, 4})));
+}
+
+TEST_CASE("each of any number of channels is resized like one alone") {
+  for (const DType dtype : {float64, float32}) {
+    for (int64_t channels = 1; channels < 160; channels += channels < 36 ? 1 : 17) {
+      const Tensor x = to(scattered({2, channels, 3, 2}, -1, 1), dtype).requires_grad_();
+      for (const InterpolateMode mode : {InterpolateMode::nearest, InterpolateMode::bilinear}) {
+        const InterpolateOptions options{.size = Size2(5, 7), .mode = mode};
+        const Tensor y = interpolate(x, options), dx = grad(y, {x}, {.gradient = y.detach()})[0];
+        for (const int64_t c : {int64_t{0}, channels / 2, channels - 1}) {
+          const Tensor one = narrow(x, 1, c, 1).detach().requires_grad_(), alone = interpolate(one, options);
+          CHECK(bits_equal(narrow(y, 1, c, 1), alone));
+          CHECK(bits_equal(narrow(dx, 1, c, 1), grad(alone, {one}, {.gradient = alone.detach()})[0]));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the nearest pixel keeps a zero's sign, and a pixel that none is nearest to gets 0") {
+  const Tensor x = line_image({-0.0, 0.0, -1}).requires_grad_();
+  CHECK(bits_equal(interpolate(x, {.size = Size2(1, 6)}), line_image({-0.0, -0.0, 0, 0, -1, -1})));
+  CHECK(bits_equal(grad(interpolate(x, {.size = Size2(1, 1)}), {x}, {.gradient = line_image({2})})[0],
+                   line_image({2, 0, 0})));
 }
 
 TEST_CASE("the gradient of a small picture made large adds up in float32") {
