@@ -1,6 +1,7 @@
 #include <tern/kernels/conv.h>
 
 #include <tern/kernels/conv_direct.h>
+#include <tern/kernels/conv_narrow.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/pointwise.h>
 #include <tern/kernels/reduce.h>
@@ -11,7 +12,7 @@ namespace tern::kernels {
 namespace {
 
 // The direct kernels copy all columns of a window row into a strip: not between far places.
-constexpr int64_t direct_reach = 1024;
+constexpr int64_t reach = 1024;
 
 ConvSizes sizes_of(const Shape& x, const Shape& weight, const Conv2dOptions& options) {
   const Shape y = conv2d_shape(x, weight, options);
@@ -29,11 +30,18 @@ bool has_short_offsets(const ConvSizes& s) {
          product(1, columns, s.oc) <= most;
 }
 
+bool is_near(const Conv2dOptions& o) {
+  return std::max({o.stride.h, o.stride.w, o.padding.h, o.padding.w, o.dilation.h, o.dilation.w}) <= reach;
+}
+
 bool is_direct(DType dtype, const ConvSizes& sizes) {
   const Conv2dOptions& o = sizes.options;
-  return dtype == float32 && o.groups == 1 && o.dilation == Size2(1) &&
-         std::max({o.stride.h, o.stride.w, o.padding.h, o.padding.w}) <= direct_reach &&
+  return dtype == float32 && o.groups == 1 && o.dilation == Size2(1) && is_near(o) &&
          has_short_offsets(sizes);
+}
+
+bool is_narrow(DType dtype, const ConvSizes& sizes) {
+  return dtype == float32 && is_narrow(sizes) && is_near(sizes.options);
 }
 
 Tensor nhwc(const Tensor& x) { return contiguous(x, MemoryFormat::channels_last); }
@@ -98,6 +106,10 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   Tensor y =
       empty({sizes.n, sizes.oc, sizes.oh, sizes.ow}, x.dtype(), x.device(), MemoryFormat::channels_last);
   if (y.numel() == 0) return y;
+  if (is_narrow(x.dtype(), sizes)) {
+    conv_narrow_forward(sizes, input, weight, b, y);
+    return relu ? unary(Relu{}, y) : y;
+  }
   if (is_direct(x.dtype(), sizes)) {
     conv_direct_forward(sizes, input, weight, b, relu, y, Tensor());
     return y;
@@ -121,6 +133,10 @@ Tensor conv2d_backward_data(const Conv2dOutputGradient& gradient, const Tensor& 
   if (dx.numel() == 0) return dx;
   if (is_direct(dtype, sizes)) {
     conv_direct_backward_data(sizes, nhwc(gradient), weight, dx);
+    return dx;
+  }
+  if (is_narrow(dtype, sizes)) {
+    conv_narrow_backward_data(sizes, masked(gradient), weight, dx);
     return dx;
   }
   const Tensor dy = masked(gradient), w = gemm_weight(weight);
@@ -149,13 +165,17 @@ Conv2dWeightGradient conv2d_backward_weight(const Conv2dOutputGradient& gradient
     return result;
   }
   const Tensor dy = masked(gradient);
+  if (with_bias) result.dbias = sum(dy, {0, 2, 3});
+  if (is_narrow(dtype, sizes)) {
+    conv_narrow_backward_weight(sizes, dy, input, result.dweight);
+    return result;
+  }
   const Tensor dw = empty(weight.shape(), dtype, weight.device(), MemoryFormat::channels_last);
   if (dtype == float64)
     conv_gemm_backward_weight(sizes, dy.data<double>(), input.data<double>(), dw.data<double>());
   else
     conv_gemm_backward_weight(sizes, dy.data<float>(), input.data<float>(), dw.data<float>());
   copy(dw, result.dweight);
-  if (with_bias) result.dbias = sum(dy, {0, 2, 3});
   return result;
 }
 
