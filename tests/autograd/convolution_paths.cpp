@@ -96,10 +96,45 @@ TEST_CASE("convolution in groups of a few channels gives float64's results") {
   }
 }
 
+TEST_CASE("convolution in groups of many channels gives float64's results") {
+  for (const Shape& weight :
+       {Shape{16, 8, 3, 3}, {34, 3, 3, 3}, {6, 17, 2, 3}, {80, 16, 1, 1}, {2, 1, 3, 3}}) {
+    const int64_t c = 2 * weight[1];
+    check_cases({
+        {{2, c, 7, 6}, weight, {.padding = 1, .groups = 2}},
+        {{3, c, 9, 8}, weight, {.stride = 2, .padding = {1, 4}, .groups = 2}, true},
+        {{1, c, 8, 9}, weight, {.stride = {5, 4}, .groups = 2}},
+        {{1, c, 8, 9}, weight, {.padding = 2, .dilation = {2, 3}, .groups = 2}},
+        {{0, c, 4, 4}, weight, {.groups = 2}},
+    });
+  }
+  check_cases({{{2, 80, 20, 30}, {160, 16, 3, 3}, {.padding = 1, .groups = 5}},
+               {{2, 288, 5, 5}, {288, 144, 3, 3}, {.padding = 1, .groups = 2}}});
+}
+
+TEST_CASE("dilated convolution gives float64's results") {
+  for (const int64_t c : {1, 5, 16, 40}) {
+    check_cases({
+        {{2, c, 9, 8}, {19, c, 3, 3}, {.padding = 2, .dilation = 2}},
+        {{1, c, 9, 8}, {7, c, 2, 5}, {.padding = {0, 9}, .dilation = {3, 4}}, true},
+        {{1, c, 4, 4},
+         {7, c, 3, 3},
+         {.padding = 6, .dilation = 6}},  // taps in the padding but the middle one
+        {{2, c, 9, 8}, {7, c, 3, 3}, {.stride = {2, 1}, .padding = 2, .dilation = {1, 2}}},
+        {{2, c, 9, 8}, {7, c, 3, 3}, {.stride = 2, .padding = 2, .dilation = 2}},
+        {{1, c, 9, 9}, {7, c, 1, 1}, {.dilation = 9}},
+        {{0, c, 9, 9}, {7, c, 3, 3}, {.dilation = 2}},
+    });
+  }
+  check_cases({{{3, 64, 20, 30}, {70, 64, 3, 3}, {.padding = 2, .dilation = 2}}});
+}
+
 TEST_CASE("convolutions in groups give the same bits for any number of threads") {
   const int before = get_num_threads();
   const std::vector<Case> cases{{{3, 40, 20, 30}, {40, 1, 3, 3}, {.padding = 1, .groups = 40}},
-                                {{9, 24, 12, 12}, {24, 4, 3, 3}, {.stride = 2, .padding = 1, .groups = 6}}};
+                                {{9, 24, 12, 12}, {24, 4, 3, 3}, {.stride = 2, .padding = 1, .groups = 6}},
+                                {{3, 40, 20, 30}, {60, 20, 3, 3}, {.padding = 1, .groups = 2}},
+                                {{3, 24, 20, 30}, {24, 24, 3, 3}, {.padding = 2, .dilation = 2}}};
   for (const Case& c : cases) {
     set_num_threads(1);
     const std::vector<Tensor> one = run(c, float32);
