@@ -65,8 +65,10 @@ int64_t rows_at_once(int64_t width, int64_t channels) {
 
 bool is_narrow(const ConvSizes& s) {
   const int64_t width = s.group_ic();
-  return s.options.groups > 1 && s.oc > 0 &&
-         (width == 1 || ((width == 2 || width == 4) && s.group_oc() == width));
+  const bool is_served =
+      width == 1 || (s.group_oc() == width && width <= simd::narrow_conv_kernels().widest &&
+                     (width == 2 || width == 4 || width == 8));
+  return s.options.groups > 1 && s.oc > 0 && is_served;
 }
 
 void conv_narrow_forward(const ConvSizes& s, const Tensor& x, const Tensor& weight, const Tensor& bias,

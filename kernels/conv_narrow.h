@@ -1,5 +1,5 @@
-// Convolution in float32 whose groups hold 1, 2 or 4 channels (1: depthwise, also with several results a
-// channel). Internal to kernels/conv.cpp.
+// Convolution in float32 whose groups hold fewer channels than a vector has lanes: 1 (depthwise, also with
+// several results a channel), 2, 4 or 8. Internal to kernels/conv.cpp.
 #pragma once
 
 #include <tern/kernels/conv_gemm.h>

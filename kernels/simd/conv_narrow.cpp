@@ -146,7 +146,12 @@ void backward_data_rows(const NarrowConvShape& s, const float* dy, const float* 
 template <class Body>
 void dispatch(const NarrowConvShape& s, const Body& body) {
   const auto with_width = [&]<bool whole>() {
-    if (s.width == 4) return body.template operator()<4, whole>();
+    if constexpr (vec_floats > 8) {
+      if (s.width == 8) return body.template operator()<8, whole>();
+    }
+    if constexpr (vec_floats > 4) {
+      if (s.width == 4) return body.template operator()<4, whole>();
+    }
     return s.width == 2 ? body.template operator()<2, whole>() : body.template operator()<1, whole>();
   };
   s.c >= vec_floats ? with_width.template operator()<true>() : with_width.template operator()<false>();
@@ -170,6 +175,6 @@ void backward_weight(const NarrowConvShape& s, const float* dy, const float* x, 
 }  // namespace
 
 extern const NarrowConvKernels narrow_conv_table;
-const NarrowConvKernels narrow_conv_table{forward, backward_data, backward_weight};
+const NarrowConvKernels narrow_conv_table{vec_floats / 2, forward, backward_data, backward_weight};
 
 }  // namespace tern::simd::TERN_ISA

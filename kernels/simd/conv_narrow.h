@@ -1,5 +1,5 @@
-// Float32 convolution in groups of 1, 2 or 4 channels (1: depthwise) on raw pointers for one CPU thread at a
-// time: the inner work of kernels/conv_narrow.cpp.
+// Float32 convolution in groups of 1, 2, 4 or 8 channels (1: depthwise) on raw pointers for one CPU thread at
+// a time: the inner work of kernels/conv_narrow.cpp.
 //
 // A vector holds whole groups side by side, so that every lane works however narrow the groups are.
 // Activations are dense NHWC with as many channels in x as in y; taps outside the image are left out. Nothing
@@ -14,7 +14,7 @@ namespace tern::simd {
 struct NarrowConvShape {
   int64_t n, h, w, oh, ow;
   int64_t c;      ///< a multiple of `width`
-  int64_t width;  ///< channels of a group: 1, 2 or 4
+  int64_t width;  ///< channels of a group: a power of two up to `widest`
   int64_t kh, kw;
   int64_t stride_h, stride_w;
   int64_t pad_h, pad_w;
@@ -23,6 +23,7 @@ struct NarrowConvShape {
 
 /// One instruction set's functions. With i the number of a channel within its group:
 struct NarrowConvKernels {
+  int64_t widest;  ///< half a vector: groups as wide as a vector need no such kernels
   /// y[.., o] = bias[o] + the sum over taps and i of x[tap, group of o, i] * weight[tap][i][o]. Items are
   /// rows of y: n * oh. bias may be null; y is overwritten.
   void (*forward)(const NarrowConvShape&, const float* x, const float* weight, const float* bias, float* y,

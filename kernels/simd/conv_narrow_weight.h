@@ -19,7 +19,9 @@ struct TapSum {
 
 /// How many taps and, for chains of sums to be many, pixels a vector's sums are kept apart for.
 template <int G>
-constexpr int most_taps = G == 1 ? 4 : 3;
+constexpr int most_taps = G == 1   ? 4
+                          : G == 8 ? 1
+                                   : 3;
 template <int G>
 constexpr int pixels_apart = G == 1   ? 3
                              : G == 2 ? 2

@@ -80,7 +80,7 @@ TEST_CASE(
 
 TEST_CASE("convolution in groups of a few channels gives float64's results") {
   for (const int64_t groups : {2, 5, 9}) {
-    for (const int64_t width : {2, 4}) {
+    for (const int64_t width : {2, 4, 8}) {
       const int64_t c = groups * width;
       check_cases({
           {{2, c, 7, 6}, {c, width, 3, 3}, {.padding = 1, .groups = groups}, true},
