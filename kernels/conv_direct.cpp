@@ -120,8 +120,8 @@ void conv_direct_backward_weight(const ConvSizes& sizes, const Conv2dOutputGradi
   const PerGroup partials(groups, kernels.backward_weight_partials(shape));
   const Scratch scratch(kernels.backward_weight_scratch(shape));
   for_each_item(groups, kernels.backward_weight_items(shape), [&](int64_t group, int64_t begin, int64_t end) {
-    const simd::ConvBackwardWeight call{shape, pointers(gradient, sizes, group), x.data<float>() + group * ic,
-                                        partials.of(group)};
+    const simd::ConvBackwardWeight call{shape, pointers(gradient, sizes, group),
+                                        part(x.data<float>(), group, ic), partials.of(group)};
     kernels.backward_weight(call, begin, end, scratch.of_this_thread());
   });
   for_each_item(groups, kernels.reduce_weight_items(shape), [&](int64_t group, int64_t begin, int64_t end) {

@@ -86,7 +86,7 @@ void compute_pixels(const NarrowConvShape& s, const Source& x, const Taps& row, 
     Window part = window;
     part.cols = cols.end - cols.begin;
     if (part.rows == 0 || part.cols == 0)
-      part.rows = part.cols = 0;  // x and weight then are not there
+      part.rows = part.cols = 0, part.x = x.data;  // nothing of it is read
     else {
       const int64_t x_col = col.at + pixel * step + cols.begin * col.move;
       part.x = x.data + (x_row * x.cols + x_col) * s.c;
