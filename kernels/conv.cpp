@@ -1,6 +1,7 @@
 #include <tern/kernels/conv.h>
 
 #include <tern/kernels/conv_direct.h>
+#include <tern/kernels/conv_narrow.h>
 #include <tern/kernels/copy.h>
 #include <tern/kernels/pointwise.h>
 #include <tern/kernels/reduce.h>
@@ -11,7 +12,7 @@ namespace tern::kernels {
 namespace {
 
 // The direct kernels copy all columns of a window row into a strip: not between far places.
-constexpr int64_t direct_reach = 1024;
+constexpr int64_t reach = 1024;
 
 ConvSizes sizes_of(const Shape& x, const Shape& weight, const Conv2dOptions& options) {
   const Shape y = conv2d_shape(x, weight, options);
@@ -24,16 +25,29 @@ bool has_short_offsets(const ConvSizes& s) {
   const auto product = [](int64_t a, int64_t b, int64_t c) {
     return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
   };
-  const int64_t columns = s.w + 2 * s.options.padding.w + s.kw;
-  return product(s.h + 2 * s.options.padding.h, columns, s.ic) <= most && product(s.oh, s.ow, s.oc) <= most &&
+  const Conv2dOptions& o = s.options;
+  const int64_t columns = s.w + 2 * o.padding.w + s.kw * o.dilation.w;
+  return product(s.h + 2 * o.padding.h, columns, s.ic) <= most && product(s.oh, s.ow, s.oc) <= most &&
          product(1, columns, s.oc) <= most;
 }
 
-bool is_direct(DType dtype, const ConvSizes& sizes) {
+bool is_near(const Conv2dOptions& o) {
+  return std::max({o.stride.h, o.stride.w, o.padding.h, o.padding.w, o.dilation.h, o.dilation.w}) <= reach;
+}
+
+// The direct kernels dilate where they need not stride at the same time.
+bool has_direct_steps(int64_t stride, int64_t dilation) { return stride == 1 || dilation == 1; }
+
+enum class Way : uint8_t { narrow, direct, gemm };
+
+Way way_of(DType dtype, const ConvSizes& sizes) {
   const Conv2dOptions& o = sizes.options;
-  return dtype == float32 && o.groups == 1 && o.dilation == Size2(1) &&
-         std::max({o.stride.h, o.stride.w, o.padding.h, o.padding.w}) <= direct_reach &&
-         has_short_offsets(sizes);
+  if (dtype != float32 || !is_near(o)) return Way::gemm;
+  if (is_narrow(sizes)) return Way::narrow;
+  return has_direct_steps(o.stride.h, o.dilation.h) && has_direct_steps(o.stride.w, o.dilation.w) &&
+                 has_short_offsets(sizes)
+             ? Way::direct
+             : Way::gemm;
 }
 
 Tensor nhwc(const Tensor& x) { return contiguous(x, MemoryFormat::channels_last); }
@@ -98,7 +112,12 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   Tensor y =
       empty({sizes.n, sizes.oc, sizes.oh, sizes.ow}, x.dtype(), x.device(), MemoryFormat::channels_last);
   if (y.numel() == 0) return y;
-  if (is_direct(x.dtype(), sizes)) {
+  const Way way = way_of(x.dtype(), sizes);
+  if (way == Way::narrow) {
+    conv_narrow_forward(sizes, input, weight, b, y);
+    return relu ? unary(Relu{}, y) : y;
+  }
+  if (way == Way::direct) {
     conv_direct_forward(sizes, input, weight, b, relu, y, Tensor());
     return y;
   }
@@ -119,8 +138,13 @@ Tensor conv2d_backward_data(const Conv2dOutputGradient& gradient, const Tensor& 
   const ConvSizes sizes = sizes_of(x_shape, weight.shape(), options);
   Tensor dx = empty(x_shape, dtype, weight.device(), MemoryFormat::channels_last);
   if (dx.numel() == 0) return dx;
-  if (is_direct(dtype, sizes)) {
+  const Way way = way_of(dtype, sizes);
+  if (way == Way::direct) {
     conv_direct_backward_data(sizes, nhwc(gradient), weight, dx);
+    return dx;
+  }
+  if (way == Way::narrow) {
+    conv_narrow_backward_data(sizes, masked(gradient), weight, dx);
     return dx;
   }
   const Tensor dy = masked(gradient), w = gemm_weight(weight);
@@ -143,25 +167,31 @@ Conv2dWeightGradient conv2d_backward_weight(const Conv2dOutputGradient& gradient
   const ConvSizes sizes = sizes_of(x.shape(), weight.shape(), options);
   Conv2dWeightGradient result{empty_like(weight), Tensor()};
   const Tensor input = nhwc(x);
-  if (is_direct(dtype, sizes)) {
+  const Way way = way_of(dtype, sizes);
+  if (way == Way::direct) {
     if (with_bias) result.dbias = empty({sizes.oc}, dtype, weight.device());
     conv_direct_backward_weight(sizes, nhwc(gradient), input, result.dweight, result.dbias);
     return result;
   }
   const Tensor dy = masked(gradient);
+  if (with_bias) result.dbias = sum(dy, {0, 2, 3});
+  if (way == Way::narrow) {
+    conv_narrow_backward_weight(sizes, dy, input, result.dweight);
+    return result;
+  }
   const Tensor dw = empty(weight.shape(), dtype, weight.device(), MemoryFormat::channels_last);
   if (dtype == float64)
     conv_gemm_backward_weight(sizes, dy.data<double>(), input.data<double>(), dw.data<double>());
   else
     conv_gemm_backward_weight(sizes, dy.data<float>(), input.data<float>(), dw.data<float>());
   copy(dw, result.dweight);
-  if (with_bias) result.dbias = sum(dy, {0, 2, 3});
   return result;
 }
 
 bool fuses_max_pool(const Tensor& x, const Tensor& weight, const Conv2dOptions& options) {
   const ConvSizes sizes = sizes_of(x.shape(), weight.shape(), options);
-  return is_direct(x.dtype(), sizes) && x.device().is_cpu() && sizes.oh >= 2 && sizes.ow >= 2;
+  return options.groups == 1 && options.dilation == Size2(1) && way_of(x.dtype(), sizes) == Way::direct &&
+         x.device().is_cpu() && sizes.oh >= 2 && sizes.ow >= 2;
 }
 
 PooledConv2d conv2d_relu_max_pool(const Tensor& x, const Tensor& weight, const Tensor& bias,

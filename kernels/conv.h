@@ -2,9 +2,9 @@
 // tensors.
 //
 // Computation is in NHWC: x and dy in other orders are converted first, results are channels-last. float32
-// without groups and dilation runs through direct kernels (kernels/simd/conv.h), everything else through
-// matrix products (conv_gemm.h). float16 and bfloat16 compute in float32 and round once. Results have the
-// same bits for any number of threads.
+// runs through direct kernels (kernels/simd/conv.h), in groups of few channels through others
+// (conv_narrow.h), everything else through matrix products (conv_gemm.h). float16 and bfloat16 compute in
+// float32 and round once. Results have the same bits for any number of threads.
 #pragma once
 
 #include <tern/core/tensor.h>

@@ -68,13 +68,33 @@ const simd::GemmLoops<T>& loops() {
     return simd::gemm_kernels().for_double;
 }
 
+void check_status(const GemmSizes& s, const Tile& tile, dnnl_status_t status) {
+  check(status == dnnl_success, "gemm: oneDNN refused a product of ", tile.rows, " x ", s.k, " and ", s.k,
+        " x ", tile.columns, " with status ", static_cast<int>(status));
+}
+
 void library_gemm(const GemmSizes& s, const Tile& tile, float alpha, const float* a, const float* b,
                   float beta, float* c) {
   const OneThread one_thread;
-  const dnnl_status_t status = dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', tile.rows,
-                                          tile.columns, s.k, alpha, a, s.lda, b, s.ldb, beta, c, s.ldc);
-  check(status == dnnl_success, "gemm: oneDNN refused a product of ", tile.rows, " x ", s.k, " and ", s.k,
-        " x ", tile.columns, " with status ", static_cast<int>(status));
+  check_status(s, tile,
+               dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', tile.rows, tile.columns, s.k,
+                          alpha, a, s.lda, b, s.ldb, beta, c, s.ldc));
+}
+
+// oneDNN exports it, but declares it in none of its headers: its arguments are those of dnnl_sgemm.
+using Bfloat16Gemm = dnnl_status_t (*)(char, char, int64_t, int64_t, int64_t, float, const BFloat16*, int64_t,
+                                       const BFloat16*, int64_t, float, float*, int64_t);
+Bfloat16Gemm bfloat16_gemm() {
+  static const auto function = reinterpret_cast<Bfloat16Gemm>(dlsym(RTLD_DEFAULT, "dnnl_gemm_bf16bf16f32"));
+  return function;
+}
+
+void library_gemm(const GemmSizes& s, const Tile& tile, float alpha, const BFloat16* a, const BFloat16* b,
+                  float beta, float* c) {
+  const OneThread one_thread;
+  check_status(s, tile,
+               bfloat16_gemm()(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', tile.rows, tile.columns,
+                               s.k, alpha, a, s.lda, b, s.ldb, beta, c, s.ldc));
 }
 
 // Where the last dimension of b is not the closest, the loops that need it there read a copy in blocks.
@@ -116,7 +136,10 @@ GemmSizes simplify(GemmSizes s) {
 }  // namespace
 
 template <class T>
-GemmPlan<T>::GemmPlan(const GemmSizes& product) : sizes(simplify(product)), method(choose<T>(sizes)) {
+GemmPlan<T>::GemmPlan(const GemmSizes& product) : GemmPlan(product, choose<T>(simplify(product))) {}
+
+template <class T>
+GemmPlan<T>::GemmPlan(const GemmSizes& product, Method way) : sizes(simplify(product)), method(way) {
   const GemmSizes& s = product;
   check(s.lda >= (s.transpose_a ? s.m : s.k) && s.ldb >= (s.transpose_b ? s.k : s.n) && s.ldc >= s.n,
         "gemm: leading dimensions ", s.lda, ", ", s.ldb, ", ", s.ldc, " are smaller than the rows of ", s.m,
@@ -135,7 +158,8 @@ GemmPlan<T>::GemmPlan(const GemmSizes& product) : sizes(simplify(product)), meth
 }
 
 template <class T>
-void GemmPlan<T>::run(int64_t index, T alpha, const T* a, const T* b, T beta, const T* bias, T* c) const {
+template <class In>
+void GemmPlan<T>::run(int64_t index, T alpha, const In* a, const In* b, T beta, const T* bias, T* c) const {
   const Tile tile = tile_at(*this, index);
   a += tile.row * (sizes.transpose_a ? 1 : sizes.lda);
   b += tile.column * (sizes.transpose_b ? sizes.ldb : 1);
@@ -145,23 +169,38 @@ void GemmPlan<T>::run(int64_t index, T alpha, const T* a, const T* b, T beta, co
   if (!untouched) prepare_tile(c, sizes.ldc, tile, beta, bias);
   if (sizes.k == 0) return;
   if (method == Method::library) return library_gemm(sizes, tile, alpha, a, b, T(untouched ? 0 : 1), c);
-  const simd::GemmTask<T> task{tile.rows,
-                               tile.columns,
-                               sizes.k,
-                               alpha,
-                               a,
-                               sizes.transpose_a ? 1 : sizes.lda,
-                               sizes.transpose_a ? sizes.lda : 1,
-                               b,
-                               sizes.ldb,
-                               c,
-                               sizes.ldc,
-                               !untouched};
-  (method == Method::outer ? loops<T>().outer : loops<T>().dot)(task);
+  if constexpr (std::is_same_v<In, T>) {
+    const simd::GemmTask<T> task{tile.rows,
+                                 tile.columns,
+                                 sizes.k,
+                                 alpha,
+                                 a,
+                                 sizes.transpose_a ? 1 : sizes.lda,
+                                 sizes.transpose_a ? sizes.lda : 1,
+                                 b,
+                                 sizes.ldb,
+                                 c,
+                                 sizes.ldc,
+                                 !untouched};
+    (method == Method::outer ? loops<T>().outer : loops<T>().dot)(task);
+  }
 }
 
 template struct GemmPlan<float>;
 template struct GemmPlan<double>;
+template void GemmPlan<float>::run(int64_t, float, const float*, const float*, float, const float*,
+                                   float*) const;
+template void GemmPlan<float>::run(int64_t, float, const BFloat16*, const BFloat16*, float, const float*,
+                                   float*) const;
+template void GemmPlan<double>::run(int64_t, double, const double*, const double*, double, const double*,
+                                    double*) const;
+
+bool multiplies_bfloat16() {
+  static const bool has =
+      bfloat16_gemm() != nullptr && (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) &
+                                     dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
+  return has;
+}
 
 namespace {
 template <class T>

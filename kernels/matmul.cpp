@@ -63,8 +63,14 @@ Layout batch_of(const Layout& x) {
   return batch;
 }
 
-// Every matrix of the batch, in tiles. bias may be null.
-template <class T>
+template <class T, class In>
+GemmPlan<T> plan_of(const GemmSizes& sizes) {
+  if constexpr (std::is_same_v<T, In>) return GemmPlan<T>(sizes);
+  return GemmPlan<T>(sizes, GemmPlan<T>::Method::library);
+}
+
+// Every matrix of the batch, in tiles: operands of In, bias (may be null) and result of T.
+template <class T, class In = T>
 void multiply(const Tensor& a, const Tensor& b, const T* bias, const Tensor& c) {
   const Operand left = operand_of(a), right = padded_where_aliased(operand_of(b), a.size(-2));
   const GemmSizes sizes{left.matrix.transposed,
@@ -75,19 +81,19 @@ void multiply(const Tensor& a, const Tensor& b, const T* bias, const Tensor& c) 
                         left.matrix.leading,
                         right.matrix.leading,
                         std::max<int64_t>(c.size(-1), 1)};
-  const GemmPlan<T> plan(sizes);
+  const GemmPlan<T> plan = plan_of<T, In>(sizes);
   const Layout batch = batch_of(c.layout()), a_batch = batch_of(left.tensor.layout()),
                b_batch = batch_of(right.tensor.layout());
   const IteratePlan matrices = make_plan(batch.shape, {&batch, &a_batch, &b_batch});
-  const T *a_data = left.tensor.data<T>(), *b_data = right.tensor.data<T>();
+  const In *a_data = left.tensor.data<In>(), *b_data = right.tensor.data<In>();
   T* const c_data = c.data<T>();
   parallel_for(matrices.numel * plan.tiles, plan.tiles_per_call, [&](int64_t begin, int64_t end) {
     const int64_t first = begin / plan.tiles, last = (end + plan.tiles - 1) / plan.tiles;
     int64_t unit = begin;
     visit_rows(matrices, first, last, [&](const int64_t* offsets, int64_t count, const int64_t* strides) {
       for (int64_t i = 0; i < count; ++i) {
-        const T* x = a_data + offsets[1] + i * strides[1];
-        const T* y = b_data + offsets[2] + i * strides[2];
+        const In* x = a_data + offsets[1] + i * strides[1];
+        const In* y = b_data + offsets[2] + i * strides[2];
         T* z = c_data + offsets[0] + i * strides[0];
         const int64_t stop = std::min((unit / plan.tiles + 1) * plan.tiles, end);
         for (; unit < stop; ++unit) plan.run(unit % plan.tiles, T{1}, x, y, T{0}, bias, z);
@@ -146,7 +152,11 @@ void multiply_cpu(const Tensor& a, const Tensor& b, const Tensor& bias, const Te
       return multiply_integers<uint8_t>(a, b, c);
     default: {
       const Tensor wide = empty(c.shape(), float32, c.device());
-      multiply_cpu(to(a, float32), to(b, float32), biased ? to(bias, float32) : bias, wide);
+      const Tensor term = biased ? contiguous(to(bias, float32)) : bias;
+      if (a.dtype() == bfloat16 && multiplies_bfloat16())
+        multiply<float, BFloat16>(a, b, biased ? term.data<float>() : nullptr, wide);
+      else
+        multiply_cpu(to(a, float32), to(b, float32), term, wide);
       return copy(wide, c);
     }
   }

@@ -1,9 +1,10 @@
 // Matrix products.
 //
 // float32 runs through oneDNN on tiles that depend on the sizes alone; thin float32 products and float64 run
-// through loops of our own. Half types are converted to float32 and rounded once at the end; integers wrap
-// around. Transposed and batched operands are read where they lie. A product over no elements is 0. Results
-// have the same bits for any number of threads.
+// through loops of our own. Half types are summed in float32 and rounded once at the end: float16 is
+// converted before, and so is bfloat16 where the machine has no instructions for it (which take numbers below
+// 2^-126 for 0). Integers wrap around. Transposed and batched operands are read where they lie. A product
+// over no elements is 0. Results have the same bits for any number of threads.
 #pragma once
 
 #include <tern/core/tensor.h>

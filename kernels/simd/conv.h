@@ -1,8 +1,8 @@
 // Float32 convolution on raw pointers for one CPU thread at a time: the work inside kernels/conv.cpp.
 //
-// Activations are dense NHWC: x [N][H][W][IC], y [N][OH][OW][OC]. Groups and dilation are 1; any kernel size,
-// stride, padding and channel count is served. Nothing here allocates, starts threads or throws; sizes are
-// trusted.
+// Activations are dense NHWC: x [N][H][W][IC], y [N][OH][OW][OC], where of a convolution in groups these are
+// one group's channels among the others'. Any kernel size, stride, padding and channel count is served,
+// dilation where stride is 1. Nothing here allocates, starts threads or throws; sizes are trusted.
 //
 // Every operation is a number of independent items. The caller asks for the count, spreads the items over
 // threads in any way and calls the function with ranges [begin, end); the result has the same bits for every
@@ -19,17 +19,22 @@
 namespace tern::simd {
 
 /// y[n, p, q, o] = bias[o] + sum over r, s, i of
-///     x[n, p * stride_h - pad_h + r, q * stride_w - pad_w + s, i] * w[o, i, r, s], with x = 0 outside.
+///     x[n, p * stride_h - pad_h + r * dilation_h, q * stride_w - pad_w + s * dilation_w, i] * w[o, i, r, s],
+/// with x = 0 outside.
 struct ConvShape {
   int64_t n, h, w, ic;
-  int64_t oh, ow, oc;  ///< as the caller derived them: oh = (h + 2 pad_h - kh) / stride_h + 1
+  int64_t oh, ow, oc;  ///< as the caller derived them
   int64_t kh, kw;
   int64_t stride_h, stride_w;
   int64_t pad_h, pad_w;
   /// A 2x2 max pool with stride 2 follows the convolution (and the ReLU) inside the same call: every output
   /// and output gradient is then the pooled one, [N][OH / 2][OW / 2][OC] (an odd last row or column is
   /// dropped), and goes with `argmax`. The unpooled output never reaches memory.
-  bool pool;
+  bool pool;  ///< without dilation and groups
+  int64_t dilation_h = 1, dilation_w = 1;
+  /// So many convolutions lie side by side: pixels of x are groups * IC apart, those of y groups * OC.
+  /// Pointers lead to the channels of the one that is meant.
+  int64_t groups = 1;
 };
 
 /// Distance in floats from one index to the next of a weight tensor: [OC][IC][KH][KW] and [OC][KH][KW][IC] in

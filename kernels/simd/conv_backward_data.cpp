@@ -9,14 +9,17 @@ namespace {
 
 // With row + pad = stride * q + phase, the taps that reach a row of dx are phase, phase + stride, ..., and
 //   dx[row] = sum over j of dy[q - j] * w[phase + stride * j]:
-// for each phase a correlation of stride 1 of dy with a part of the flipped weight.
+// for each phase a correlation of stride 1 of dy with a part of the flipped weight. With dilation, where
+// stride is 1, dx[row] = sum over j of dy[q - j * dilation] * w[j].
 
 /// One dimension, rows or columns.
 struct Axis {
-  int64_t size, taps, stride, pad;
+  int64_t size, taps, stride, pad, dilation;
   int64_t first() const { return pad / stride; }                             // smallest q
   int64_t count() const { return (size - 1 + pad) / stride - first() + 1; }  // number of q
-  int64_t most_taps() const { return taps_of(0); }
+  /// What is read of dy for one q: of all phases, and how much of it this phase leaves out.
+  int64_t span() const { return span_of(taps_of(0), dilation); }
+  int64_t before(int64_t phase) const { return span() - span_of(taps_of(phase), dilation); }
   int64_t taps_of(int64_t phase) const { return phase < taps ? (taps - phase + stride - 1) / stride : 0; }
   /// The q in [low, high) of this phase that stand for elements.
   int64_t from(int64_t phase, int64_t low) const {
@@ -38,12 +41,12 @@ struct Plan {
 
 Plan plan(const ConvShape& s) {
   Plan p;
-  p.y = {s.h, s.kh, s.stride_h, s.pad_h};
-  p.x = {s.w, s.kw, s.stride_w, s.pad_w};
-  p.strip_cols = p.x.count() + p.x.most_taps() - 1;
-  p.item_rows = rows_per_item(s.n, p.y.count(), p.x.count(), 1, p.y.most_taps(), p.strip_cols * s.oc);
+  p.y = {s.h, s.kh, s.stride_h, s.pad_h, s.dilation_h};
+  p.x = {s.w, s.kw, s.stride_w, s.pad_w, s.dilation_w};
+  p.strip_cols = p.x.count() + p.x.span() - 1;
+  p.item_rows = rows_per_item(s.n * s.groups, p.y.count(), p.x.count(), 1, p.y.span(), p.strip_cols * s.oc);
   p.blocks = (p.y.count() + p.item_rows - 1) / p.item_rows;
-  p.strip_rows = p.item_rows + p.y.most_taps() - 1;
+  p.strip_rows = p.item_rows + p.y.span() - 1;
   return p;
 }
 
@@ -76,8 +79,8 @@ WeightView phase_view(const ConvShape& s, const Plan& p, int64_t a, int64_t b, c
 /// Where an item reads dy: `data` is the pixel of the smallest row and column that any tap of it reads.
 struct Strip {
   const float* data;
-  int64_t cols;
-  int64_t low, high;  // its q
+  int64_t row, pixel;  // floats from one to the next
+  int64_t low, high;   // its q
 };
 
 void run_phase(const ConvBackwardData& args, const Plan& p, int64_t a, int64_t b, int64_t packed_at,
@@ -90,19 +93,18 @@ void run_phase(const ConvBackwardData& args, const Plan& p, int64_t a, int64_t b
   pass.cols = u_end - u;
   pass.channels = s.ic;
   pass.packed = args.packed + packed_at;
-  pass.tile.rows = p.y.taps_of(a);
-  pass.tile.run = p.x.taps_of(b) * s.oc;
-  pass.tile.x_row = strip.cols * s.oc;
-  pass.tile.x = strip.data + (q - strip.low + p.y.most_taps() - p.y.taps_of(a)) * pass.tile.x_row +
-                (u - p.x.first() + p.x.most_taps() - p.x.taps_of(b)) * s.oc;
-  pass.x_step_row = pass.tile.x_row;
-  pass.x_step_col = s.oc;
+  set_taps(pass.tile,
+           {p.y.taps_of(a), p.x.taps_of(b), s.dilation_h * strip.row, s.dilation_w * strip.pixel, s.oc});
+  pass.tile.x = strip.data + (q - strip.low + p.y.before(a)) * strip.row +
+                (u - p.x.first() + p.x.before(b)) * strip.pixel;
+  pass.x_step_row = strip.row;
+  pass.x_step_col = strip.pixel;
   const int64_t row = q * s.stride_h + a - s.pad_h, col = u * s.stride_w + b - s.pad_w;
-  const int64_t at = ((image * s.h + row) * s.w + col) * s.ic;
+  const int64_t at = ((image * s.h + row) * s.w + col) * x_pixel(s);
   pass.tile.y = args.dx + at;
   pass.tile.mask = args.mask ? args.mask + at : nullptr;
-  pass.y_row = s.stride_h * s.w * s.ic;
-  pass.y_col = s.stride_w * s.ic;
+  pass.y_row = s.stride_h * s.w * x_pixel(s);
+  pass.y_col = s.stride_w * x_pixel(s);
   run_pass(pass, offsets);
 }
 
@@ -112,12 +114,13 @@ void backward_data_item(const ConvBackwardData& args, const Plan& p, int64_t ite
   const int64_t low = p.y.first() + item % p.blocks * p.item_rows, end = p.y.first() + p.y.count();
   const int64_t high = low + p.item_rows < end ? low + p.item_rows : end;
   const ConvImage dy = output_gradient(s, args.gradient, image);
-  const ConvWindow window = {low - p.y.most_taps() + 1, high - low + p.y.most_taps() - 1,
-                             p.x.first() - p.x.most_taps() + 1, p.strip_cols};
+  const ConvWindow window = {low - p.y.span() + 1, high - low + p.y.span() - 1, p.x.first() - p.x.span() + 1,
+                             p.strip_cols};
   const bool direct = dy.mask == nullptr && !dy.pooled && inside(dy, window);
   if (!direct) gather(dy, window, 0, s.oc, s.oc, scratch);
-  const Strip strip = {direct ? dy.data + (window.row * s.ow + window.col) * s.oc : scratch,
-                       direct ? s.ow : p.strip_cols, low, high};
+  const int64_t pixel = direct ? y_pixel(s) : s.oc;
+  const Strip strip = {direct ? dy.data + (window.row * s.ow + window.col) * pixel : scratch,
+                       (direct ? s.ow : p.strip_cols) * pixel, pixel, low, high};
   int32_t* offsets = reinterpret_cast<int32_t*>(scratch + strip_floats(s, p));
   for_each_phase(s, p, [&](int64_t a, int64_t b, int64_t packed_at) {
     run_phase(args, p, a, b, packed_at, image, strip, offsets);

@@ -9,11 +9,12 @@ namespace {
 void load_x(const ConvBackwardWeight& args, const WeightPlan& p, const WeightSlice& slice,
             const WeightUnit& unit, float* strips) {
   const ConvShape& s = args.shape;
-  const ConvWindow window = {unit.row * s.stride_h - s.pad_h, (unit.rows - 1) * s.stride_h + s.kh, -s.pad_w,
+  const ConvWindow window = {unit.row * s.stride_h - s.pad_h,
+                             (unit.rows - 1) * s.stride_h + span_of(s.kh, s.dilation_h), -s.pad_w,
                              p.strip_cols};
   for (int64_t g = 0; g < unit.images; ++g) {
     const ConvImage x = {
-        args.x + (unit.image + g) * s.h * s.w * s.ic, nullptr, nullptr, s.h, s.w, s.ic, false};
+        args.x + (unit.image + g) * s.h * s.w * x_pixel(s), nullptr, nullptr, s.h, s.w, x_pixel(s), false};
     gather(x, window, slice.i, slice.ic, p.pitch, strips + g * p.strip_floats);
   }
 }

@@ -17,11 +17,12 @@ Plan plan(const ConvShape& s) {
   Plan p;
   p.rows = s.pool ? s.oh / 2 * 2 : s.oh;
   p.cols = s.pool ? s.ow / 2 * 2 : s.ow;
-  p.strip_cols = p.cols > 0 ? (p.cols - 1) * s.stride_w + s.kw : 0;
-  p.item_rows = rows_per_item(s.n, p.rows, p.cols, s.stride_h, s.kh, p.strip_cols * s.ic);
+  p.strip_cols = p.cols > 0 ? (p.cols - 1) * s.stride_w + span_of(s.kw, s.dilation_w) : 0;
+  const int64_t span = span_of(s.kh, s.dilation_h);
+  p.item_rows = rows_per_item(s.n * s.groups, p.rows, p.cols, s.stride_h, span, p.strip_cols * s.ic);
   if (s.pool) p.item_rows = round_up(p.item_rows, 2);
   p.blocks = p.cols > 0 ? (p.rows + p.item_rows - 1) / p.item_rows : 0;
-  p.strip_rows = (p.item_rows - 1) * s.stride_h + s.kh;
+  p.strip_rows = (p.item_rows - 1) * s.stride_h + span;
   return p;
 }
 
@@ -106,34 +107,34 @@ void run_pooled(ConvPass pass, const ConvForward& args, const Plan& p, int64_t p
 void forward_item(const ConvForward& args, const Plan& p, int64_t item, float* scratch) {
   const ConvShape& s = args.shape;
   const int64_t image = item / p.blocks, row = item % p.blocks * p.item_rows;
-  const ConvImage x = {args.x + image * s.h * s.w * s.ic, nullptr, nullptr, s.h, s.w, s.ic, false};
+  const ConvImage x = {
+      args.x + image * s.h * s.w * x_pixel(s), nullptr, nullptr, s.h, s.w, x_pixel(s), false};
   ConvPass pass = {};
   pass.rows = p.rows - row < p.item_rows ? p.rows - row : p.item_rows;
   pass.cols = p.cols;
   pass.channels = s.oc;
   pass.packed = args.packed;
   pass.bias = args.bias;
-  const ConvWindow window = {row * s.stride_h - s.pad_h, (pass.rows - 1) * s.stride_h + s.kh, -s.pad_w,
+  const ConvWindow window = {row * s.stride_h - s.pad_h,
+                             (pass.rows - 1) * s.stride_h + span_of(s.kh, s.dilation_h), -s.pad_w,
                              p.strip_cols};
   const bool direct = inside(x, window);
-  const int64_t x_cols = direct ? s.w : p.strip_cols;
   if (!direct) gather(x, window, 0, s.ic, s.ic, scratch);
-  pass.tile.x = direct ? x.data + window.row * s.w * s.ic : scratch;
-  pass.tile.x_row = x_cols * s.ic;
-  pass.tile.rows = s.kh;
-  pass.tile.run = s.kw * s.ic;
+  pass.tile.x = direct ? x.data + window.row * s.w * x_pixel(s) : scratch;
+  const int64_t pixel = direct ? x_pixel(s) : s.ic, row_floats = (direct ? s.w : p.strip_cols) * pixel;
+  set_taps(pass.tile, {s.kh, s.kw, s.dilation_h * row_floats, s.dilation_w * pixel, s.ic});
   pass.tile.relu = args.relu;
-  pass.x_step_row = s.stride_h * pass.tile.x_row;
-  pass.x_step_col = s.stride_w * s.ic;
+  pass.x_step_row = s.stride_h * row_floats;
+  pass.x_step_col = s.stride_w * pixel;
   float* after_strip = scratch + strip_floats(s, p);
   int32_t* offsets = reinterpret_cast<int32_t*>(after_strip);
   if (s.pool) {
     const int64_t pooled_at = (image * (p.rows / 2) + row / 2) * (p.cols / 2);
     return run_pooled(pass, args, p, pooled_at, offsets, after_strip + offset_floats(p));
   }
-  pass.tile.y = args.y + (image * s.oh + row) * s.ow * s.oc;
-  pass.y_row = s.ow * s.oc;
-  pass.y_col = s.oc;
+  pass.tile.y = args.y + (image * s.oh + row) * s.ow * y_pixel(s);
+  pass.y_row = s.ow * y_pixel(s);
+  pass.y_col = y_pixel(s);
   run_pass(pass, offsets);
 }
 

@@ -9,6 +9,15 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
+void set_taps(ConvTile& tile, const ConvTaps& taps) {
+  const bool one_run = taps.col_step == taps.channels;
+  tile.rows = taps.rows;
+  tile.cols = one_run ? 1 : taps.cols;
+  tile.run = one_run ? taps.cols * taps.channels : taps.channels;
+  tile.x_row = taps.row_step;
+  tile.x_col = taps.col_step;
+}
+
 void run_block(const ConvPass& pass, int64_t channel, int vectors, const int32_t* offsets) {
   const int64_t pixels = pass.rows * pass.cols;
   const int64_t width = vectors * vec_floats;
@@ -17,7 +26,7 @@ void run_block(const ConvPass& pass, int64_t channel, int vectors, const int32_t
   tile.channels = smaller(width, pass.channels - channel);
   for (int64_t o = 0; pass.bias && o < tile.channels; ++o) bias[o] = pass.bias[channel + o];
   tile.bias = bias;
-  tile.weight = pass.packed + channel * tile.rows * tile.run;
+  tile.weight = pass.packed + channel * tile.rows * tile.cols * tile.run;
   tile.y += channel;
   if (tile.mask) tile.mask += channel;
   tile.x_offset = offsets;

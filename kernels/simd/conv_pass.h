@@ -17,6 +17,15 @@ struct ConvPass {
   int64_t rows, cols, channels;
 };
 
+/// How a window reads x: taps [rows][cols] of `channels` each, those of neighbouring rows and columns so many
+/// floats apart.
+struct ConvTaps {
+  int64_t rows, cols, row_step, col_step, channels;
+};
+
+/// Makes it the tile's; columns that follow each other become one run.
+void set_taps(ConvTile& tile, const ConvTaps& taps);
+
 /// Computes one block of output channels from `channel` on. `offsets` is what fill_offsets made.
 void run_block(const ConvPass& pass, int64_t channel, int vectors, const int32_t* offsets);
 

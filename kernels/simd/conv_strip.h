@@ -7,8 +7,9 @@
 
 namespace tern::simd::TERN_ISA {
 
-/// One image [h][w][c]. A value counts as zero where `mask` (unless null) is 0 or less. With `argmax` the
-/// three pointers hold a pool's side, [h / 2][w / 2][c], and the image is zero but at the maxima.
+/// One image [h][w][c], or `c` channels from pixel to pixel of which some are of interest. A value counts as
+/// zero where `mask` (unless null) is 0 or less. With `argmax` the three pointers hold a pool's side, [h /
+/// 2][w / 2][c], and the image is zero but at the maxima.
 struct ConvImage {
   const float* data;
   const float* mask;
@@ -17,10 +18,18 @@ struct ConvImage {
   bool pooled;
 };
 
+/// Floats from pixel to pixel.
+constexpr int64_t x_pixel(const ConvShape& s) { return s.groups * s.ic; }
+constexpr int64_t y_pixel(const ConvShape& s) { return s.groups * s.oc; }
+
+/// What `taps` of a dilated window span.
+constexpr int64_t span_of(int64_t taps, int64_t dilation) { return (taps - 1) * dilation + 1; }
+
 /// Image `n` of the gradient at the output.
 inline ConvImage output_gradient(const ConvShape& s, const ConvOutputGradient& g, int64_t n) {
-  const int64_t at = n * (s.pool ? (s.oh / 2) * (s.ow / 2) : s.oh * s.ow) * s.oc;
-  return {g.dy + at, g.y ? g.y + at : nullptr, g.argmax ? g.argmax + at : nullptr, s.oh, s.ow, s.oc, s.pool};
+  const int64_t at = n * (s.pool ? (s.oh / 2) * (s.ow / 2) : s.oh * s.ow) * y_pixel(s);
+  return {g.dy + at, g.y ? g.y + at : nullptr, g.argmax ? g.argmax + at : nullptr, s.oh, s.ow, y_pixel(s),
+          s.pool};
 }
 
 /// Rows and columns of an image; outside it there are zeros.

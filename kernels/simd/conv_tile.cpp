@@ -38,7 +38,8 @@ void compute(const ConvTile& tile) {
     for (int v = 0; v < V; ++v) acc[p][v] = load(tile.bias + v * vec_floats);
   }
   const float* weight = tile.weight;
-  for (int64_t r = 0; r < tile.rows; ++r) {
+  const int64_t runs = tile.rows * tile.cols, next_row = tile.x_row - (tile.cols - 1) * tile.x_col;
+  for (int64_t i = 0, col = 0; i < runs; ++i) {
     for (int64_t k = 0; k < tile.run; ++k) {
       Vec w[V];
       TERN_UNROLL
@@ -51,8 +52,11 @@ void compute(const ConvTile& tile) {
         for (int v = 0; v < V; ++v) acc[p][v] += b * w[v];
       }
     }
+    const bool last = ++col == tile.cols;
+    if (last) col = 0;
+    const int64_t step = last ? next_row : tile.x_col;
     TERN_UNROLL
-    for (int p = 0; p < P; ++p) x[p] += tile.x_row;
+    for (int p = 0; p < P; ++p) x[p] += step;
   }
   TERN_UNROLL
   for (int p = 0; p < P; ++p) {

@@ -28,12 +28,13 @@ constexpr int block_vectors(int64_t left) {
 
 constexpr int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// y[p][o] = bias[o] + sum over r < rows, k < run of x[x_offset[p] + r * x_row + k] * weight[r][k][o].
+/// y[p][o] = bias[o] + sum over r < rows, c < cols, k < run of
+///     x[x_offset[p] + r * x_row + c * x_col + k] * weight[r][c][k][o].
 struct ConvTile {
   const float* x;
   const int32_t* x_offset;
-  int64_t x_row;
-  int64_t rows, run;
+  int64_t x_row, x_col;
+  int64_t rows, cols, run;
   const float* weight;
   const float* bias;  // a full block
   float* y;

@@ -25,7 +25,7 @@ void fill_offsets(const ConvShape& s, const WeightPlan& p, int64_t channels, con
   }
   int32_t* k = scratch.k_offset;
   for (int64_t tap = 0; tap < s.kh * s.kw; ++tap) {
-    const int64_t at = (tap / s.kw * p.strip_cols + tap % s.kw) * p.pitch;
+    const int64_t at = (tap / s.kw * s.dilation_h * p.strip_cols + tap % s.kw * s.dilation_w) * p.pitch;
     for (int64_t i = 0; i < channels; ++i) *k++ = static_cast<int32_t>(at + i);
   }
 }

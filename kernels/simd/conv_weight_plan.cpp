@@ -1,6 +1,7 @@
 #include <tern/kernels/simd/conv_weight_plan.h>
 
 #include <tern/kernels/simd/conv_sparse.h>
+#include <tern/kernels/simd/conv_strip.h>
 
 namespace tern::simd::TERN_ISA {
 namespace {
@@ -32,12 +33,13 @@ void cut_channels(const ConvShape& s, WeightPlan& p) {
 
 void cut_pixels(const ConvShape& s, WeightPlan& p) {
   constexpr int64_t unit_pixels = 128, strip_floats = 48 * 1024;
-  p.strip_cols = (s.ow - 1) * s.stride_w + s.kw;
-  const int64_t fitting = (strip_floats / (p.strip_cols * p.pitch) - s.kh) / s.stride_h + 1;
+  p.strip_cols = (s.ow - 1) * s.stride_w + span_of(s.kw, s.dilation_w);
+  const int64_t span = span_of(s.kh, s.dilation_h);
+  const int64_t fitting = (strip_floats / (p.strip_cols * p.pitch) - span) / s.stride_h + 1;
   p.rows = even_part(p.out_rows, larger(1, smaller(fitting, unit_pixels / s.ow)));
   if (s.pool) p.rows = round_up(p.rows, 2);
   p.blocks = (p.out_rows + p.rows - 1) / p.rows;
-  p.strip_rows = (p.rows - 1) * s.stride_h + s.kh;
+  p.strip_rows = (p.rows - 1) * s.stride_h + span;
   // What lies behind the last run is read, and thrown away, up to a whole vector.
   p.strip_floats = round_up(p.strip_rows * p.strip_cols * p.pitch + vec_floats, 16);
   const int64_t room = smaller(unit_pixels / (p.out_rows * s.ow), strip_floats / p.strip_floats);
@@ -57,8 +59,8 @@ WeightPlan weight_plan(const ConvShape& s) {
   p.weight_floats =
       p.sparse ? s.oc * s.kh * p.ic_slices * p.run : round_up(s.oc, vec_floats) * s.kh * s.kw * s.ic;
   p.partial_floats = round_up(p.weight_floats + round_up(s.oc, vec_floats), 16);
-  const int64_t wanted = wanted_items / (p.ic_slices * p.oc_slices);
-  const int64_t most = larger(1, smaller(wanted, most_floats / p.partial_floats));
+  const int64_t wanted = wanted_items / (p.ic_slices * p.oc_slices * s.groups);
+  const int64_t most = larger(1, smaller(wanted, most_floats / (p.partial_floats * s.groups)));
   p.partial_units = larger(1, (p.units + most - 1) / most);
   p.partials = larger(1, (p.units + p.partial_units - 1) / p.partial_units);
   return p;

@@ -1,3 +1,4 @@
+#include <tern/kernels/creation.h>
 #include <tern/kernels/matmul.h>
 #include <tern/tests/kernels/reference.h>
 
@@ -198,7 +199,7 @@ TEST_CASE("gemm scales both terms, and beta 0 does not read c") {
 TEST_CASE("products have the same bits for any number of threads") {
   for (const Size& s : {Size{300, 300, 300}, Size{128, 10, 5000}, Size{10, 5000, 128}, Size{600, 1100, 70},
                         Size{64, 5000, 20}}) {
-    for (const DType dtype : {float32, float64, int32}) {
+    for (const DType dtype : {float32, float64, bfloat16, int32}) {
       const Tensor a = random_tensor({s.m, s.k}, dtype), b = random_tensor({s.k, s.n}, dtype, 2);
       const Tensor turned = kernels::contiguous(b.with_layout(b.layout().transpose(0, 1)));
       CHECK(same_for_all_threads([&] { return kernels::matmul(a, b); }));
@@ -213,10 +214,21 @@ TEST_CASE("products have the same bits for any number of threads") {
 TEST_CASE("NaN and infinity pass through products") {
   const Tensor a = random_tensor({20, 20}), b = random_tensor({20, 20}, float32, 2);
   a.data<float>()[0] = NAN, a.data<float>()[20] = INFINITY;
-  const std::vector<double> c = values(kernels::matmul(a, b));
-  for (size_t j = 0; j < 20; ++j) CHECK(std::isnan(c[j]));
-  for (size_t j = 20; j < 40; ++j) CHECK(std::isinf(c[j]));
-  for (size_t j = 40; j < 400; ++j) CHECK(std::isfinite(c[j]));
+  for (const DType dtype : {float32, bfloat16}) {
+    const std::vector<double> c = values(kernels::matmul(kernels::to(a, dtype), kernels::to(b, dtype)));
+    for (size_t j = 0; j < 20; ++j) CHECK(std::isnan(c[j]));
+    for (size_t j = 20; j < 40; ++j) CHECK(std::isinf(c[j]));
+    for (size_t j = 40; j < 400; ++j) CHECK(std::isfinite(c[j]));
+  }
+}
+
+TEST_CASE("products of bfloat16 round once, their bias included") {
+  // 3 + 3 / 128 is no bfloat16, but what is left after the bias is.
+  const Tensor x = full({1, 1}, 1 + 1.0 / 128, bfloat16), weight = full({1, 1}, 3.0, bfloat16);
+  CHECK(values(kernels::linear(x, weight, full({1}, -3.0, bfloat16))) == std::vector<double>{3.0 / 128});
+  // Neither is 256 + 1, or 1 + 1 / 256: the sums of a long product must not be rounded on the way.
+  const Tensor rows = full({40, 1000}, 1.0, bfloat16), columns = full({1000, 40}, 1.0, bfloat16);
+  for (const double value : values(kernels::matmul(rows, columns))) CHECK(value == 1000);
 }
 
 TEST_CASE("operands that do not fit are errors that name the shapes") {
