@@ -263,6 +263,30 @@ class Kills(Base):
             self.assertRegex(result.stderr, rf"ternrun: rank {victim} .* failed first")
         (self.folder / "state").unlink(missing_ok=True)
 
+    def test_restarts_come_to_the_same_result(self) -> None:
+        def result(*actions: str) -> str:
+            command = (
+                "--nproc-per-node=3",
+                "--max-restarts=1",
+                PROGRAM,
+                *actions,
+                "init",
+                "steps",
+                "state",
+                "40",
+            )
+            output = self.ternrun(*command).stdout
+            self.assert_nothing_left()
+            (self.folder / "state").unlink()
+            return output.splitlines()[-1]
+
+        expected = result()
+        self.assertRegex(expected, r"result 0x.* after 40")
+        numbers = random.Random(6)
+        for _ in range(KILLS // 4):
+            victim, seconds = str(numbers.randrange(3)), f"{numbers.uniform(0, 0.1):.3f}"
+            self.assertEqual(result("first", "on", victim, "later", seconds, "kill", "end", "end"), expected)
+
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--kills"]:
