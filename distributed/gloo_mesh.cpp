@@ -2,6 +2,7 @@
 #include <tern/distributed/mesh.h>
 
 #include <algorithm>
+#include <csignal>
 #include <mutex>
 #include <set>
 
@@ -13,6 +14,30 @@ namespace tern::distributed {
 namespace {
 
 using Buffer = gloo::transport::UnboundBuffer;
+
+// While it lives, writing to a connection that the other end has closed is an error to this thread, and to
+// those that it starts, where it would end the process: gloo's writes raise SIGPIPE.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    sigset_t pending;
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~WithoutPipeSignal() {
+    const timespec no_time{};
+    if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &no_time);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_;
+};
 
 class GlooStore final : public gloo::rendezvous::Store {
  public:
@@ -37,14 +62,21 @@ class GlooStore final : public gloo::rendezvous::Store {
   Duration timeout_;
 };
 
+// What gloo's error says, without the place in its source.
+std::string text_of(const std::exception& error) {
+  const std::string text = error.what();
+  const size_t end = text.starts_with('[') ? text.find("] ") : std::string::npos;
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
+
 class GlooMesh final : public Mesh {
  public:
   GlooMesh(std::shared_ptr<Store> store, int rank, int size, const std::string& address, Duration timeout);
-  void exchange(const Parts& out, const Parts& in, Deadline deadline) override;
+  std::unique_ptr<Exchange> start(const Parts& out, const Parts& in) override;
   void interrupt() override;
 
  private:
-  class Pending;
+  class GlooExchange;
 
   std::shared_ptr<gloo::rendezvous::Context> context_;
   std::mutex mutex_;
@@ -52,45 +84,78 @@ class GlooMesh final : public Mesh {
   bool interrupted_ = false;
 };
 
-// A part that is under way.
-class GlooMesh::Pending {
+class GlooMesh::GlooExchange final : public Mesh::Exchange {
  public:
-  Pending(GlooMesh& mesh, const Part& part, bool receives) : mesh_(mesh), part_(part), receives_(receives) {
-    buffer_ = mesh.context_->createUnboundBuffer(part.data, part.bytes);
-    const std::lock_guard lock(mesh.mutex_);
-    mesh.pending_.insert(buffer_.get());
-  }
-  ~Pending() {
+  explicit GlooExchange(GlooMesh& mesh) : mesh_(mesh) {}
+  ~GlooExchange() override {
     const std::lock_guard lock(mesh_.mutex_);
-    mesh_.pending_.erase(buffer_.get());
-  }
-  Pending(const Pending&) = delete;
-
-  void start() {
-    if (receives_)
-      buffer_->recv(part_.peer, part_.label);
-    else
-      buffer_->send(part_.peer, part_.label);
+    for (const Pending& part : pending_) mesh_.pending_.erase(part.buffer.get());
   }
 
-  void wait(Deadline deadline) {
-    const auto left = std::chrono::ceil<Duration>(deadline - std::chrono::steady_clock::now());
-    const Duration time = std::max(left, Duration(1));
-    const bool is_done = receives_ ? buffer_->waitRecv(nullptr, time) : buffer_->waitSend(nullptr, time);
-    if (!is_done) throw std::runtime_error("the group was destroyed meanwhile");
+  void begin(const Parts& out, const Parts& in) {
+    run([&] {
+      for (const Part& part : in)
+        if (part.bytes > 0) add(part, true).recv(part.peer, part.label);
+      for (const Part& part : out)
+        if (part.bytes > 0) add(part, false).send(part.peer, part.label);
+    });
   }
 
-  int peer() const { return part_.peer; }
+  void finish(Deadline deadline) override {
+    run([&] {
+      for (const Pending& part : pending_) {
+        peer_ = part.peer;
+        wait(part, deadline);
+      }
+    });
+  }
 
  private:
+  // A part that is under way.
+  struct Pending {
+    std::unique_ptr<Buffer> buffer;
+    int peer;
+    bool is_received;
+  };
+
+  Buffer& add(const Part& part, bool is_received) {
+    peer_ = part.peer;
+    pending_.push_back({mesh_.context_->createUnboundBuffer(part.data, part.bytes), part.peer, is_received});
+    const std::lock_guard lock(mesh_.mutex_);
+    if (mesh_.interrupted_) stop();
+    mesh_.pending_.insert(pending_.back().buffer.get());
+    return *pending_.back().buffer;
+  }
+
+  void wait(const Pending& part, Deadline deadline) {
+    const auto left = std::chrono::ceil<Duration>(deadline - std::chrono::steady_clock::now());
+    const Duration time = std::max(left, Duration(1));
+    const bool is_done =
+        part.is_received ? part.buffer->waitRecv(nullptr, time) : part.buffer->waitSend(nullptr, time);
+    if (!is_done) stop();
+  }
+
+  [[noreturn]] static void stop() { throw std::runtime_error("the group was destroyed meanwhile"); }
+
+  template <class Body>
+  void run(const Body& body) {
+    const WithoutPipeSignal without_pipe_signal;
+    try {
+      body();
+    } catch (const std::exception& error) {
+      mesh_.context_->closeConnections();
+      throw MeshError(text_of(error), peer_);
+    }
+  }
+
   GlooMesh& mesh_;
-  const Part& part_;
-  const bool receives_;
-  std::unique_ptr<Buffer> buffer_;
+  std::vector<Pending> pending_;
+  int peer_ = -1;  // whom it waits for
 };
 
 GlooMesh::GlooMesh(std::shared_ptr<Store> store, int rank, int size, const std::string& address,
                    Duration timeout) {
+  const WithoutPipeSignal without_pipe_signal;
   gloo::transport::tcp::attr attributes;
   attributes.hostname = address;
   std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(attributes);
@@ -100,30 +165,10 @@ GlooMesh::GlooMesh(std::shared_ptr<Store> store, int rank, int size, const std::
   context_->connectFullMesh(adapted, device);
 }
 
-void GlooMesh::exchange(const Parts& out, const Parts& in, Deadline deadline) {
-  std::vector<std::unique_ptr<Pending>> pending;
-  int peer = -1;
-  try {
-    for (const auto& [parts, receives] : {std::pair(&in, true), std::pair(&out, false)}) {
-      for (const Part& part : *parts) {
-        if (part.bytes == 0) continue;
-        peer = part.peer;
-        pending.push_back(std::make_unique<Pending>(*this, part, receives));
-        pending.back()->start();
-      }
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      if (interrupted_) throw std::runtime_error("the group was destroyed meanwhile");
-    }
-    for (const std::unique_ptr<Pending>& part : pending) {
-      peer = part->peer();
-      part->wait(deadline);
-    }
-  } catch (const std::exception& error) {
-    context_->closeConnections();
-    throw MeshError(error.what(), peer);
-  }
+std::unique_ptr<Mesh::Exchange> GlooMesh::start(const Parts& out, const Parts& in) {
+  auto exchange = std::make_unique<GlooExchange>(*this);
+  exchange->begin(out, in);
+  return exchange;
 }
 
 void GlooMesh::interrupt() {
@@ -145,7 +190,7 @@ std::unique_ptr<Mesh> gloo_mesh(std::shared_ptr<Store> store, int rank, int size
     throw;
   } catch (const std::exception& error) {
     check_as<DistributedError>(false, "gloo: rank ", rank, " at ", address,
-                               " could not connect to the others: ", error.what());
+                               " could not connect to the others: ", text_of(error));
     throw;
   }
 }

@@ -136,9 +136,10 @@ std::shared_ptr<ProcessGroup> make_process_group(const std::string& backend, std
     if (std::unique_ptr<Segment> segment = meeting.share_memory())
       return std::make_shared<SharedMemoryGroup>(std::move(segment), rank, size, options);
   }
-  const std::string address = is_one_host ? "127.0.0.1" : own_address(options.reachable_host);
+  const std::string address = own_address(options.reachable_host, is_one_host);
   std::unique_ptr<Mesh> mesh =
       gloo_mesh(prefix_store("gloo/", store), rank, size, address, meeting.time_left());
+  meeting.ask_all("connected", "yes");  // or one could be gone before another has come
   return std::make_shared<NetworkGroup>(std::move(mesh), std::move(store), rank, size, options);
 }
 

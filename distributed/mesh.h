@@ -32,11 +32,19 @@ class Mesh {
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
 
-  /// Sends `out` and receives `in`, in any order and at the same time. Empty parts are neither sent nor
-  /// awaited. After a MeshError all connections are closed, which ends the exchanges of the other ranks too.
-  /// Several threads may exchange under different labels.
-  virtual void exchange(const Parts& out, const Parts& in, Deadline deadline) = 0;
-  /// Ends the exchanges of other threads.
+  /// An exchange under way. Its memory must stay until it is gone.
+  class Exchange {
+   public:
+    virtual ~Exchange() = default;
+    /// Returns when all parts are received and sent.
+    virtual void finish(Deadline deadline) = 0;
+  };
+
+  /// Starts to send `out` and to receive `in`, in any order and at the same time. Empty parts are neither
+  /// sent nor awaited. After a MeshError, here or from finish(), all connections are closed, which ends the
+  /// exchanges of the other ranks too. Several exchanges may be under way with different labels.
+  virtual std::unique_ptr<Exchange> start(const Parts& out, const Parts& in) = 0;
+  /// Ends all exchanges, from another thread.
   virtual void interrupt() = 0;
 
  protected:

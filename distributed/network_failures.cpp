@@ -1,12 +1,13 @@
 #include <tern/distributed/combine.h>
 #include <tern/distributed/network_group.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tern::distributed {
 namespace {
 
-// How long a rank that saw a failure waits for the others to say where they are.
+// The longest that a rank which saw a failure waits for the others to say where they are.
 constexpr Duration grace(1000);
 
 // Ranks that called different things use different labels, and never meet: gloo would end the process over a
@@ -31,7 +32,7 @@ bool is_message(const Call& call) {
 
 NetworkGroup::Turn NetworkGroup::begin(const Call& call) {
   Turn turn{call, to_wire(call), std::chrono::steady_clock::now() + timeout()};
-  if (compares_calls()) compare(turn);
+  if (call.is_compared) compare(turn);
   return turn;
 }
 
@@ -47,36 +48,50 @@ void NetworkGroup::compare(Turn& turn) {
   if (!problem.empty()) throw DistributedError(problem);
 }
 
-void NetworkGroup::exchange(Turn& turn, Parts out, Parts in) {
+std::unique_ptr<Mesh::Exchange> NetworkGroup::start_exchange(Turn& turn, Parts out, Parts in) {
   for (Parts* parts : {&out, &in})
     for (Part& part : *parts) part.label = label_of(turn.wire, turn.phase, part.bytes);
   ++turn.phase;
   try {
-    mesh_->exchange(out, in, turn.deadline);
+    return mesh_->start(out, in);
   } catch (const MeshError& error) {
     throw DistributedError(explain(turn.call, error));
   }
 }
 
+void NetworkGroup::finish(const Turn& turn, std::unique_ptr<Mesh::Exchange>& exchange) {
+  try {
+    exchange->finish(turn.deadline);
+    exchange.reset();
+  } catch (const MeshError& error) {
+    throw DistributedError(explain(turn.call, error));
+  }
+}
+
+void NetworkGroup::exchange(Turn& turn, Parts out, Parts in) {
+  std::unique_ptr<Mesh::Exchange> exchange = start_exchange(turn, std::move(out), std::move(in));
+  finish(turn, exchange);
+}
+
 std::string NetworkGroup::explain(const Call& call, const MeshError& error) {
+  const std::string start = full_text(*this, call) + " of group '" + name() + "' failed: ";
+  if (is_stopping()) return start + error.what();
   try {
     if (std::optional<std::string> first = store_->find("failure")) return *std::move(first);
-    return message_for(call, error);
+    return message_for(call, start, error);
   } catch (const DistributedError&) {  // the store went as well
-    return full_text(*this, call) + " of group '" + name() + "' failed: " + list_of({error.peer}) +
-           " was waited for: " + error.what();
+    return start + list_of({error.peer}) + " was waited for (" + error.what() + ")";
   }
 }
 
 // Ranks that see the failure say where they are: who doesn't, had not arrived.
-std::string NetworkGroup::message_for(const Call& call, const MeshError& error) {
-  const std::string start = full_text(*this, call) + " of group '" + name() + "' failed: ";
+std::string NetworkGroup::message_for(const Call& call, const std::string& start, const MeshError& error) {
   const std::string end = " (" + std::string(error.what()) + ")";
   if (is_message(call)) return start + list_of({error.peer}) + " had not arrived" + end;
   store_->set("arrived/" + std::to_string(rank()), full_text(*this, call));
   std::vector<std::string> keys, texts;
   for (int r = 0; r < size(); ++r) keys.push_back("arrived/" + std::to_string(r));
-  store_->wait(keys, grace);
+  store_->wait(keys, std::min(grace, timeout()));
   std::vector<int> missing;
   for (int r = 0; r < size(); ++r) {
     texts.push_back(store_->find(keys[static_cast<size_t>(r)]).value_or(""));

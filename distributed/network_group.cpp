@@ -10,7 +10,10 @@ namespace {
 // Up to here one exchange of everything with everybody is faster than two of sections.
 constexpr size_t small = 16 * 1024;
 
-// Bytes of the section that each rank works on.
+// The most bytes that a rank reduces while the next are on their way.
+constexpr size_t large_section = 256 * 1024;
+
+// Bytes of the section that each rank works on; at most large_section of a piece of that many for each.
 size_t section_bytes(size_t total, int ranks) { return (total / static_cast<size_t>(ranks) + 64) / 64 * 64; }
 
 }  // namespace
@@ -47,15 +50,48 @@ void NetworkGroup::reduce_rows(const Call& call, DType dtype, char* rows, char* 
 
 void NetworkGroup::all_reduce(const Call& call, const Tensor& x) {
   Turn turn = begin(call);
+  if (size_in_bytes(x) <= small)
+    reduce_directly(turn, x);
+  else
+    reduce_in_sections(turn, x);
+}
+
+void NetworkGroup::reduce_directly(Turn& turn, const Tensor& x) {
   const size_t total = size_in_bytes(x);
-  const size_t section = total <= small ? total : section_bytes(total, size());
-  const Part own =
-      total <= small ? Part{rank(), bytes_of(x), total, 0} : section_of(rank(), bytes_of(x), total, section);
-  const Tensor rows = empty({size(), static_cast<int64_t>(own.bytes)}, uint8);
-  exchange(turn, total <= small ? to_all(own.data, total) : sections(bytes_of(x), total, section),
-           rows_of_all(bytes_of(rows), own.bytes));
-  reduce_rows(call, x.dtype(), bytes_of(rows), own.data, own.data, own.bytes);
-  if (total > small) exchange(turn, to_all(own.data, own.bytes), sections(bytes_of(x), total, section));
+  const Tensor rows = empty({size(), static_cast<int64_t>(total)}, uint8);
+  exchange(turn, to_all(bytes_of(x), total), rows_of_all(bytes_of(rows), total));
+  reduce_rows(turn.call, x.dtype(), bytes_of(rows), bytes_of(x), bytes_of(x), total);
+}
+
+// Piece by piece: each rank gets its section from all, reduces it, and sends the result to all. While one
+// piece is reduced, the sections of the next are on their way.
+void NetworkGroup::reduce_in_sections(Turn& turn, const Tensor& x) {
+  const size_t total = size_in_bytes(x), piece = large_section * static_cast<size_t>(size());
+  const size_t pieces = (total + piece - 1) / piece;
+  const Tensor rows = empty({2, size(), static_cast<int64_t>(large_section)}, uint8);
+  std::unique_ptr<Mesh::Exchange> gathering[2], sharing[2];
+  const auto rows_of = [&](size_t p) { return bytes_of(rows) + p % 2 * piece; };
+  const auto all_of = [&](size_t p) {
+    const size_t bytes = std::min(total - p * piece, piece);
+    return sections(bytes_of(x) + p * piece, bytes, section_bytes(bytes, size()));
+  };
+  const auto own_of = [&](size_t p) {
+    const size_t bytes = std::min(total - p * piece, piece);
+    return section_of(rank(), bytes_of(x) + p * piece, bytes, section_bytes(bytes, size()));
+  };
+  const auto gather = [&](size_t p) {
+    gathering[p % 2] = start_exchange(turn, all_of(p), rows_of_all(rows_of(p), own_of(p).bytes));
+  };
+  gather(0);
+  for (size_t p = 0; p < pieces; ++p) {
+    if (p + 1 < pieces) gather(p + 1);
+    finish(turn, gathering[p % 2]);
+    const Part own = own_of(p);
+    reduce_rows(turn.call, x.dtype(), rows_of(p), own.data, own.data, own.bytes);
+    sharing[p % 2] = start_exchange(turn, to_all(own.data, own.bytes), all_of(p));
+    if (p > 0) finish(turn, sharing[(p - 1) % 2]);
+  }
+  finish(turn, sharing[(pieces - 1) % 2]);
 }
 
 void NetworkGroup::reduce(const Call& call, const Tensor& x) {

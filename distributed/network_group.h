@@ -46,9 +46,13 @@ class NetworkGroup final : public QueuedGroup {
   Turn begin(const Call& call);
   /// Exchanges under labels that belong to this turn and phase; parts come without.
   void exchange(Turn& turn, Parts out, Parts in);
+  std::unique_ptr<Mesh::Exchange> start_exchange(Turn& turn, Parts out, Parts in);
+  void finish(const Turn& turn, std::unique_ptr<Mesh::Exchange>& exchange);
   void compare(Turn& turn);
+  void reduce_directly(Turn& turn, const Tensor& x);
+  void reduce_in_sections(Turn& turn, const Tensor& x);
   std::string explain(const Call& call, const MeshError& error);
-  std::string message_for(const Call& call, const MeshError& error);
+  std::string message_for(const Call& call, const std::string& start, const MeshError& error);
 
   /// The same bytes for each other rank; a row of `rows` for each other rank.
   Parts to_all(char* data, size_t bytes) const;

@@ -77,7 +77,7 @@ std::string setting(const char* variable) {
 
 }  // namespace
 
-std::string own_address(const std::string& reachable_host) {
+std::string own_address(const std::string& reachable_host, bool is_one_host) {
   std::string interface = setting("TERN_DISTRIBUTED_INTERFACE");
   if (interface.empty()) interface = setting("GLOO_SOCKET_IFNAME");
   if (!interface.empty()) {
@@ -85,6 +85,7 @@ std::string own_address(const std::string& reachable_host) {
     check(!address.empty(), "process group: there is no network interface '", interface, "' with an address");
     return address;
   }
+  if (is_one_host) return "127.0.0.1";
   const std::string host = reachable_host.empty() ? setting("MASTER_ADDR") : reachable_host;
   std::string address = host.empty() ? "" : route_address(host);
   if (address.empty()) address = interface_address("");

@@ -40,7 +40,8 @@ std::string_view name(ReduceOp op);
 std::ostream& operator<<(std::ostream& out, ReduceOp op);
 
 /// A collective that was started. Until wait() returns, its tensors must neither be written nor, where they
-/// are its result, be read. Work that is dropped goes on without its owner.
+/// are its result, be read. Work whose
+/// handle is dropped goes on; when its group goes, it ends with an error.
 class Work {
  public:
   virtual ~Work() = default;
@@ -64,8 +65,9 @@ struct Call {
   DType dtype = float32;
   Shape shape = {};  ///< of the tensor that all ranks bring alike
   std::optional<ReduceOp> op = {};
-  int root = -1;          ///< the root's rank in the group, or the peer's of send and recv; -1: none
-  int64_t sequence = -1;  ///< given by the group; messages between two ranks have a count of their own
+  int root = -1;             ///< the root's rank in the group, or the peer's of send and recv; -1: none
+  bool is_compared = false;  ///< given by the group: compare_calls() as it was when the call was made
+  int64_t sequence = -1;     ///< given by the group; messages between two ranks have a count of their own
 };
 
 /// "all_reduce (sequence 3, float32, [2, 3], sum)".

@@ -83,6 +83,7 @@ std::shared_ptr<Work> QueuedGroup::start(Call call, bool async, Body body) {
   Lane& lane = lane_of(call);
   std::unique_lock lock(lane.mutex);
   call.sequence = lane.next++;
+  call.is_compared = compares_calls();
   const int64_t number = log_.add(call);
   if (!async && lane.queue.empty() && !lane.busy) {
     lane.busy = true;
@@ -94,9 +95,9 @@ std::shared_ptr<Work> QueuedGroup::start(Call call, bool async, Body body) {
     if (error) std::rethrow_exception(error);
     return completed_work();
   }
+  if (!lane.thread.joinable()) lane.thread = std::thread([this, &lane] { serve(lane); });
   const auto work = std::make_shared<QueuedWork>(call, number, std::move(body));
   lane.queue.push_back(work);
-  if (!lane.thread.joinable()) lane.thread = std::thread([this, &lane] { serve(lane); });
   lock.unlock();
   lane.changed.notify_one();
   if (!async) work->wait();

@@ -56,13 +56,15 @@ void SharedMemoryGroup::compare() {
   throw DistributedError(disagreement(*this, calls));
 }
 
-// With a processor for each rank, spinning is fastest; otherwise whoever is waited for needs this one.
+// With a processor for each rank, spinning is fastest, but not for long: a virtual machine may take it for a
+// reason to stop this processor. Then whoever is waited for may need this processor.
 void SharedMemoryGroup::wait(const Turn& turn, Signal& signal, uint32_t target, int peer) {
-  for (int i = 0; may_spin_ && i < 2000; ++i) {
+  constexpr int spins = 100, yields = 50;
+  for (int i = 0; may_spin_ && i < spins; ++i) {
     if (signal.reached(target)) return;
     relax();
   }
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < yields; ++i) {
     if (signal.reached(target)) return;
     ::sched_yield();
   }

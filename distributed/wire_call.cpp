@@ -51,6 +51,7 @@ Call message_of(const Call& call) {
           .shape = {call.shape.numel()},
           .op = std::nullopt,
           .root = -1,
+          .is_compared = false,
           .sequence = call.sequence};
 }
 

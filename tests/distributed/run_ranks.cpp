@@ -45,4 +45,17 @@ void for_each_transport(const std::function<void(const ProcessGroupOptions&)>& b
   }
 }
 
+void run_both(int size, Duration timeout, const std::function<void(const Group&)>& body) {
+  run_threads(2, [&](const std::shared_ptr<Store>&, int transport) {
+    ProcessGroupOptions options;
+    options.timeout = timeout;
+    options.shared_memory = transport == 0;
+    run_ranks(size, body, options);
+  });
+}
+
+void run_both(int size, const std::function<void(const Group&)>& body) {
+  run_both(size, std::chrono::seconds(30), body);
+}
+
 }  // namespace tern::tests

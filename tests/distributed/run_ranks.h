@@ -22,6 +22,11 @@ void run_ranks(int size, const std::function<void(const distributed::Group&)>& b
 /// Runs body(store, rank) on `size` threads; otherwise the same. For tests that make their groups themselves.
 void run_threads(int size, const std::function<void(const std::shared_ptr<distributed::Store>&, int)>& body);
 
+/// run_ranks over each transport that ranks on one host can use, both at the same time.
+void run_both(int size, const std::function<void(const distributed::Group&)>& body);
+void run_both(int size, distributed::Duration timeout,
+              const std::function<void(const distributed::Group&)>& body);
+
 /// Runs body once for each transport that ranks on one host can use, with options that ask for it.
 void for_each_transport(const std::function<void(const distributed::ProcessGroupOptions&)>& body);
 
