@@ -202,6 +202,9 @@ void Supervisor::on_signal() {
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) {
       reap();
+    } else if (static_cast<pid_t>(info.ssi_pid) != ::getppid()) {
+      continue;  // an engine's signal to all processes of the job: the outer one has it, too, and passes it
+                 // on
     } else if (!is_ending(signal)) {
       for (const Rank& rank : ranks_)
         if (rank.lives) ::kill(rank.pid, signal);

@@ -86,6 +86,10 @@ class Base(unittest.TestCase):
             time.sleep(0.01)
         self.assertEqual(left, [])
 
+    def inner(self, job: subprocess.Popen) -> int:
+        """The inner one of ternrun's two processes."""
+        return int(Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()[0])
+
     def wait_for_line(self, process: subprocess.Popen, text: str) -> None:
         for line in process.stdout:
             if text in line:
