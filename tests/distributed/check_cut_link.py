@@ -82,7 +82,7 @@ class CutLink(Base):
         for node in nodes:
             result = self.end(node, 1)
             self.assertRegex(result.stderr, r"rank \d .* failed first: exit code 1")
-            self.assertRegex(result.stderr, r"error: (all_reduce|barrier)")
+            self.assertRegex(result.stderr, r"error: .*(all_reduce|barrier) \(sequence")
             self.assertLess(time.monotonic() - start, 50)
         self.assert_nothing_left()
 
