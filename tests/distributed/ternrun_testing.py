@@ -13,7 +13,7 @@ import time
 import unittest
 from pathlib import Path
 
-TERNRUN, PROGRAM = sys.argv.pop(1), sys.argv.pop(1)
+TERNRUN, PROGRAM = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
 MARK = "TERN_TEST_MARK"
 Result = subprocess.CompletedProcess
 
