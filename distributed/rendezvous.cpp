@@ -78,7 +78,9 @@ void compare(Store& store, const Participant& me, const Participant& first) {
   if (!problem.str().empty()) give_up(store, problem.str());
 }
 
-std::string missing_ranks(Store& store, const Participant& me, Duration timeout) {
+// The verdict at the timeout. All may have come by then although nobody counted so: a rank that was stopped
+// on its way is for the group to find.
+std::string late_verdict(Store& store, const Participant& me, Duration timeout) {
   constexpr int most_named = 16;
   std::ostringstream names, here;
   int missing = 0;
@@ -86,6 +88,7 @@ std::string missing_ranks(Store& store, const Participant& me, Duration timeout)
     if (store.find(rank_key(rank))) continue;
     if (++missing <= most_named) names << (missing == 1 ? "" : ", ") << rank;
   }
+  if (missing == 0) return all_participants(store, me.world_size);
   if (missing > most_named) names << " and " << missing - most_named << " more";
   here << "missing " << (missing == 1 ? "rank " : "ranks ") << names.str() << ": of " << me.world_size
        << " ranks " << me.world_size - missing << " came within " << timeout.count() << " ms";
@@ -115,7 +118,7 @@ std::vector<Participant> meet(Store& store, const Participant& me, Duration time
     store.set_if_absent(verdict_key, all_participants(store, me.world_size));
   const bool is_there = store.wait({verdict_key}, deadline.left());
   const std::string verdict = is_there ? store.find(verdict_key).value_or("")
-                                       : store.set_if_absent(verdict_key, missing_ranks(store, me, timeout));
+                                       : store.set_if_absent(verdict_key, late_verdict(store, me, timeout));
   if (!verdict.starts_with('+')) give_up(verdict);
   std::vector<Participant> all;
   std::string_view rest = std::string_view(verdict).substr(1);

@@ -9,6 +9,7 @@
 
 #include <mutex>
 #include <set>
+#include <thread>
 
 using namespace tern;
 using namespace tern::distributed;
@@ -65,6 +66,13 @@ TEST_CASE("ranks that are missing are named on every rank") {
   CHECK(all_told(told, "init_process_group: missing ranks 1, 3: of 4 ranks 2 came within 50 ms"));
   CHECK(all_told(meeting({participant(1, 2, "p")}, 20ms), "missing rank 0: of 2 ranks 1 came within 20 ms"));
   CHECK(all_told(meeting({participant(0, 100, "p")}, 20ms), "13, 14, 15, 16 and 83 more"));
+}
+
+TEST_CASE("a rank that stops right after it came is not missing") {
+  const std::shared_ptr<Store> store = memory_store();
+  std::thread first([&] { CHECK(meet(*store, participant(0, 2, "p"), 100ms).size() == 2); });
+  store->set("rank/1", store->get("rank/0", 1s));  // and nothing more
+  first.join();
 }
 
 TEST_CASE("different world sizes and backends are named on every rank") {
