@@ -28,7 +28,7 @@ struct Session {
   std::string backend;
   std::shared_ptr<Store> store;
   std::string reachable_host;
-  int local_rank = 0, restart_count = 0;
+  int local_rank = 0;
   int groups = 0;  // made by new_group
 };
 
@@ -64,6 +64,7 @@ Environment of_options(const InitOptions& o) {
   Environment e;
   e.rank = o.rank;
   e.world_size = o.world_size;
+  e.restart_count = get_restart_count();
   return e;
 }
 
@@ -175,7 +176,7 @@ void init_process_group(const InitOptions& options) {
   const int rank = e.rank, size = e.world_size;
   check(rank < size, op, ": rank ", rank, " is not below the world size, ", size);
   auto session = std::make_shared<Session>(
-      Session{options.backend, place.store, place.reachable_host, e.local_rank.value_or(0), e.restart_count});
+      Session{options.backend, place.store, place.reachable_host, e.local_rank.value_or(0)});
   if (size > 1) {
     const Participant me{rank, size, options.backend, host_identity(), this_process()};
     const std::vector<Participant> all = meet(*place.store, me, deadline.left());
@@ -213,9 +214,7 @@ int get_local_rank() {
 
 std::string get_backend() { return current_session()->backend; }
 
-int get_restart_count() {
-  return has_default_group() ? current_session()->restart_count : restart_count_of().value_or(0);
-}
+int get_restart_count() { return restart_count_of().value_or(0); }
 
 std::shared_ptr<ProcessGroup> new_group(const std::vector<int>& ranks, const NewGroupOptions& options) {
   const std::shared_ptr<ProcessGroup> world = default_group();

@@ -28,8 +28,9 @@ std::string encoded(const Participant& p) {
       .bytes();
 }
 
-Participant decoded(const std::string& text) {
-  wire::Fields fields(std::string_view(text).substr(std::min(text.size(), wire::length_bytes + 1)));
+// Takes the first of several participants from the front of `text`.
+Participant decoded(std::string_view& text) {
+  wire::Fields fields(text.substr(std::min(text.size(), wire::length_bytes + 1)));
   Participant p;
   p.rank = static_cast<int>(fields.number());
   p.world_size = static_cast<int>(fields.number());
@@ -37,11 +38,21 @@ Participant decoded(const std::string& text) {
   p.host = fields.text();
   p.process = fields.text();
   check_as<DistributedError>(fields.is_good(), "rendezvous: the store holds something else than ranks");
+  const size_t length = wire::length_bytes + static_cast<size_t>(wire::read_number(text, wire::length_bytes));
+  text.remove_prefix(std::min(text.size(), length));
   return p;
 }
+Participant only_one(std::string_view text) { return decoded(text); }
 
-// The verdict is "" when all came and fit together, otherwise why not; the first one to know writes it.
+// The verdict: '+' and all participants, when all came and fit together; otherwise why not. The first one to
+// know writes it.
 constexpr const char* verdict_key = "verdict";
+
+std::string all_participants(Store& store, int world_size) {
+  std::string all = "+";
+  for (int rank = 0; rank < world_size; ++rank) all += store.find(rank_key(rank)).value_or("");
+  return all;
+}
 
 [[noreturn]] void give_up(const std::string& verdict) {
   detail::raise<DistributedError>(Condition(false), "init_process_group: ", verdict);
@@ -67,7 +78,9 @@ void compare(Store& store, const Participant& me, const Participant& first) {
   if (!problem.str().empty()) give_up(store, problem.str());
 }
 
-std::string missing_ranks(Store& store, const Participant& me, Duration timeout) {
+// The verdict at the timeout. All may have come by then although nobody counted so: a rank that was stopped
+// on its way is for the group to find.
+std::string late_verdict(Store& store, const Participant& me, Duration timeout) {
   constexpr int most_named = 16;
   std::ostringstream names, here;
   int missing = 0;
@@ -75,6 +88,7 @@ std::string missing_ranks(Store& store, const Participant& me, Duration timeout)
     if (store.find(rank_key(rank))) continue;
     if (++missing <= most_named) names << (missing == 1 ? "" : ", ") << rank;
   }
+  if (missing == 0) return all_participants(store, me.world_size);
   if (missing > most_named) names << " and " << missing - most_named << " more";
   here << "missing " << (missing == 1 ? "rank " : "ranks ") << names.str() << ": of " << me.world_size
        << " ranks " << me.world_size - missing << " came within " << timeout.count() << " ms";
@@ -95,22 +109,20 @@ std::string host_identity() {
 std::vector<Participant> meet(Store& store, const Participant& me, Duration timeout) {
   const Deadline deadline(timeout);
   const std::string mine = encoded(me), first = store.set_if_absent("first", mine);
-  compare(store, me, decoded(first));
+  compare(store, me, only_one(first));
   const std::string owner = store.set_if_absent(rank_key(me.rank), mine);
   if (owner != mine)
-    give_up(store, "rank " + std::to_string(me.rank) + " is there twice: in " + decoded(owner).process +
+    give_up(store, "rank " + std::to_string(me.rank) + " is there twice: in " + only_one(owner).process +
                        " and in " + me.process);
-  if (store.add("count", 1) == me.world_size) store.set_if_absent(verdict_key, "");
-  std::string verdict;
-  if (store.wait({verdict_key}, deadline.left())) {
-    verdict = store.find(verdict_key).value_or("");
-  } else {
-    verdict = store.set_if_absent(verdict_key, missing_ranks(store, me, timeout));
-  }
-  if (!verdict.empty()) give_up(verdict);
+  if (store.add("count", 1) == me.world_size)
+    store.set_if_absent(verdict_key, all_participants(store, me.world_size));
+  const bool is_there = store.wait({verdict_key}, deadline.left());
+  const std::string verdict = is_there ? store.find(verdict_key).value_or("")
+                                       : store.set_if_absent(verdict_key, late_verdict(store, me, timeout));
+  if (!verdict.starts_with('+')) give_up(verdict);
   std::vector<Participant> all;
-  for (int rank = 0; rank < me.world_size; ++rank)
-    all.push_back(decoded(store.get(rank_key(rank), deadline.left())));
+  std::string_view rest = std::string_view(verdict).substr(1);
+  while (!rest.empty()) all.push_back(decoded(rest));
   return all;
 }
 

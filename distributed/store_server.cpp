@@ -136,6 +136,7 @@ class StoreServer::Loop {
     while (client.is_open && !client.wait && client.out.size() <= unread_limit && take_message(client))
       continue;
     if (client.wait) finish_wait(client);
+    if (client.in.size() > 2 * wire::longest_message) client.is_open = false;  // it sends without waiting
     if (client.is_open && !client.out.empty()) client.is_open = write_some(client);
     if (!client.said_hello && client.hello.is_over()) client.is_open = false;
   }

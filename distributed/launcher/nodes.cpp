@@ -65,20 +65,17 @@ Nodes::Nodes(const Options& options, std::shared_ptr<Store> store)
   }
 }
 
-Nodes::~Nodes() {
-  is_over_ = true;
-  if (watcher_.joinable()) watcher_.join();
-}
+Nodes::~Nodes() { end_attempt(); }
 
 void Nodes::begin(int attempt) {
-  is_over_ = true;
-  if (watcher_.joinable()) watcher_.join();
+  end_attempt();
   key_ = "attempt/" + std::to_string(attempt) + "/";
   if (store_->add(key_ + "ready", 1) == options_.nodes) store_->set(key_ + "go", "");
   store_->get(key_ + "go", options_.grace + silence);
   beats_.assign(others_.size(), "");
   silent_.assign(others_.size(), Deadline(silence));
   verdict_.reset();
+  own_.reset();
   uint64_t count = 0;
   if (::read(event_.get(), &count, sizeof count) < 0) count = 0;  // nothing was there
   is_over_ = false;
@@ -86,24 +83,46 @@ void Nodes::begin(int attempt) {
 }
 
 void Nodes::succeeded() {
-  try {
+  tell([this] {
     const bool are_all = store_->add(key_ + "done", 1) == options_.nodes;
     if (are_all) store_->set_if_absent(key_ + "verdict", encoded(Verdict{}));
-  } catch (const DistributedError& error) {
-    lost(error);
-  }
+  });
 }
 
 void Nodes::failed(const Verdict& verdict) {
-  try {
-    store_->set_if_absent(key_ + "verdict", encoded(verdict));
-  } catch (const DistributedError&) {
-    decide(verdict);
+  {
+    const std::lock_guard lock(mutex_);
+    own_ = verdict;
   }
+  tell([this, verdict] { store_->set_if_absent(key_ + "verdict", encoded(verdict)); });
+}
+
+// On a thread of its own: half a minute may pass until a cut link is noticed, and ranks need care meanwhile.
+void Nodes::tell(const std::function<void()>& what) {
+  tellers_.emplace_back([this, what] {
+    try {
+      what();
+    } catch (const std::exception& error) {
+      lost(error);
+    }
+  });
 }
 
 void Nodes::lost(const std::exception& error) {
-  decide({1, false, "lost node 0 (" + others_[0] + "): " + error.what()});
+  Verdict verdict{1, false, "lost node 0 (" + others_[0] + "): " + error.what()};
+  {
+    const std::lock_guard lock(mutex_);
+    if (own_) verdict = *own_;
+  }
+  verdict.again = false;
+  decide(verdict);
+}
+
+void Nodes::end_attempt() {
+  is_over_ = true;
+  for (std::thread& thread : tellers_) thread.join();
+  tellers_.clear();
+  if (watcher_.joinable()) watcher_.join();
 }
 
 std::optional<Verdict> Nodes::verdict() const {

@@ -8,6 +8,7 @@
 #include <tern/distributed/launcher/options.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,7 +45,9 @@ class Nodes {
   void watch(const std::string& key);
   void check_beats();
   void decide(const Verdict& verdict);
+  void tell(const std::function<void()>& what);
   void lost(const std::exception& error);
+  void end_attempt();
 
   const Options options_;
   std::shared_ptr<Store> store_;
@@ -54,9 +57,10 @@ class Nodes {
   std::vector<std::string> others_, beats_;  // by node: who it is, what it last said
   std::vector<Deadline> silent_;
   mutable std::mutex mutex_;
-  std::optional<Verdict> verdict_;
+  std::optional<Verdict> verdict_, own_;  // of all nodes; this node's failure
   std::atomic<bool> is_over_{false};
   std::thread watcher_;
+  std::vector<std::thread> tellers_;
 };
 
 }  // namespace tern::distributed::launcher

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
@@ -84,7 +85,9 @@ void check_usage(bool holds, const std::string& problem) {
 int ranks_per_node(const std::string& text) {
   if (text == "auto") return 1;
   int count = 0;
-  check_usage(CLI::detail::lexical_cast(text, count) && count >= 1 && count <= 10000,
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, count);
+  check_usage(error == std::errc() && at == end && count >= 1 && count <= 10000,
               "--nproc-per-node: needs a number from 1 to 10000, got " + text);
   return count;
 }

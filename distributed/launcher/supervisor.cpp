@@ -8,11 +8,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +78,7 @@ Supervisor::Supervisor(const Options& options, const Endpoint& master, Nodes* no
   for (const int signal : passed_signals()) sigaddset(&set, signal);
   sigaddset(&set, SIGCHLD);
   signals_ = Socket(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  deaths_ = Socket(::epoll_create1(EPOLL_CLOEXEC));
 }
 
 Verdict Supervisor::run(int attempt) {
@@ -103,7 +107,13 @@ void Supervisor::start(int attempt) {
     std::filesystem::create_directories(logs_, error);
     if (error) throw StartError("--log-dir: cannot make \"" + logs_ + "\": " + error.message(), 1);
   }
-  for (int local = 0; local < options_.ranks_per_node; ++local) start_rank(local, attempt);
+  for (int local = 0; local < options_.ranks_per_node; ++local) {
+    start_rank(local, attempt);
+    Rank& rank = ranks_.back();
+    rank.handle = Socket(static_cast<int>(::syscall(SYS_pidfd_open, rank.pid, 0)));
+    epoll_event event{EPOLLIN, {.fd = rank.pid}};
+    if (rank.handle) ::epoll_ctl(deaths_.get(), EPOLL_CTL_ADD, rank.handle.get(), &event);
+  }
 }
 
 void Supervisor::start_rank(int local, int attempt) {
@@ -192,6 +202,9 @@ void Supervisor::on_signal() {
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) {
       reap();
+    } else if (static_cast<pid_t>(info.ssi_pid) != ::getppid()) {
+      continue;  // an engine's signal to all processes of the job: the outer one has it, too, and passes it
+                 // on
     } else if (!is_ending(signal)) {
       for (const Rank& rank : ranks_)
         if (rank.lives) ::kill(rank.pid, signal);
@@ -214,22 +227,48 @@ void Supervisor::on_verdict() {
   if (!verdict->text.empty()) end_ranks(SIGTERM);
 }
 
-void Supervisor::reap() {
-  std::vector<Rank*> failed;
-  int status = 0;
-  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+// Ranks that have ended, in that order, as far as the system tells it; orphans, too, are reaped.
+std::vector<Supervisor::Rank*> Supervisor::ended_ranks() {
+  std::vector<Rank*> ended;
+  const auto reap_one = [&](pid_t which) {
+    int status = 0;
+    const pid_t pid = ::waitpid(which, &status, WNOHANG);
     const auto rank = std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.pid == pid; });
-    if (rank == ranks_.end() || !rank->lives) continue;  // an orphan
-    rank->lives = false;
-    rank->status = status;
-    if (status != 0) failed.push_back(&*rank);
+    if (pid > 0 && rank != ranks_.end() && rank->lives) {
+      rank->lives = false;
+      rank->status = status;
+      rank->handle = Socket();
+      ended.push_back(&*rank);
+    }
+    return pid > 0;
+  };
+  epoll_event event{};
+  while (::epoll_wait(deaths_.get(), &event, 1, 0) > 0 && reap_one(event.data.fd)) continue;
+  while (reap_one(-1)) continue;
+  return ended;
+}
+
+// The one of `failed` that failed first. A process that is killed may take longer to end than others take to
+// notice: an end that no failure of another rank brings about is the cause.
+Supervisor::Rank& Supervisor::first_of(std::vector<Rank*> failed) {
+  const auto is_cause = [](const Rank* rank) {
+    constexpr int fatal[] = {SIGKILL, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
+    return WIFSIGNALED(rank->status) &&
+           std::find(std::begin(fatal), std::end(fatal), WTERMSIG(rank->status)) != std::end(fatal);
+  };
+  if (!is_cause(failed.front())) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (Rank* rank : ended_ranks()) failed.push_back(rank);
   }
-  // Of several that the system tells of at once, the one that a signal ended is the cause: when a rank dies,
-  // the others soon end themselves.
-  const auto by_signal =
-      std::find_if(failed.begin(), failed.end(), [](const Rank* r) { return WIFSIGNALED(r->status); });
+  const auto cause = std::find_if(failed.begin(), failed.end(), is_cause);
+  return cause == failed.end() ? *failed.front() : **cause;
+}
+
+void Supervisor::reap() {
+  std::vector<Rank*> failed = ended_ranks();
+  std::erase_if(failed, [](const Rank* rank) { return rank->status == 0; });
   if (!verdict_ && !failed.empty()) {
-    Rank& first = by_signal != failed.end() ? **by_signal : *failed.front();
+    Rank& first = first_of(std::move(failed));
     first.failed_first = true;
     failure_ = failure_text(first);
     verdict_ = Verdict{shell_status(first.status), true, failure_};

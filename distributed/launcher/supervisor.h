@@ -24,6 +24,7 @@ class Supervisor {
   struct Rank {
     int local = 0, rank = 0;
     pid_t pid = 0;
+    Socket handle = Socket();  // becomes readable when it has ended
     bool lives = true, failed_first = false;
     int status = 0;
     std::deque<std::string> tail = {};
@@ -38,6 +39,8 @@ class Supervisor {
   void on_signal();
   void on_verdict();
   void reap();
+  std::vector<Rank*> ended_ranks();
+  Rank& first_of(std::vector<Rank*> failed);
   void end_ranks(int signal);
   void end_leftovers();
   void drain();
@@ -49,7 +52,7 @@ class Supervisor {
   const Endpoint master_;
   Nodes* nodes_;
   const int alive_;
-  Socket signals_;
+  Socket signals_, deaths_;
   std::string program_;
   Screen screen_;
   std::list<Rank> ranks_;

@@ -39,7 +39,7 @@ class Rendezvous(Base):
             start = time.monotonic()
             error = self.end(self.rank(0, 2, port, "init"), 1).stderr
             self.assertIn(f"127.0.0.1:{port} is in use", error)
-            self.assertLess(time.monotonic() - start, 1)
+            self.assertLess(time.monotonic() - start, 2)
 
     def test_nobody_serves(self) -> None:
         port = free_port()
@@ -48,7 +48,7 @@ class Rendezvous(Base):
 
     def test_missing_ranks_are_named_on_every_rank(self) -> None:
         port = free_port()
-        ranks = [self.rank(rank, 3, port, "init", TIMEOUT_MS="400") for rank in (0, 2)]
+        ranks = [self.rank(rank, 3, port, "init", TIMEOUT_MS="1000") for rank in (0, 2)]
         for rank in ranks:
             self.assertIn("missing rank 1: of 3 ranks 2 came within", self.end(rank, 1).stderr)
 
@@ -63,7 +63,7 @@ class Rendezvous(Base):
 
     def test_two_processes_with_rank_0(self) -> None:
         port = free_port()
-        ranks = [self.rank(0, 2, port, "init", TIMEOUT_MS="500") for _ in range(2)]
+        ranks = [self.rank(0, 2, port, "init", TIMEOUT_MS="1000") for _ in range(2)]
         errors = [self.end(rank, 1).stderr for rank in ranks]
         self.assertEqual(sum("is in use by a store of Tern's" in text for text in errors), 1)
         self.assertEqual(sum("missing rank 1" in text for text in errors), 1)

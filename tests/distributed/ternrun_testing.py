@@ -13,7 +13,7 @@ import time
 import unittest
 from pathlib import Path
 
-TERNRUN, PROGRAM = sys.argv.pop(1), sys.argv.pop(1)
+TERNRUN, PROGRAM = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
 MARK = "TERN_TEST_MARK"
 Result = subprocess.CompletedProcess
 
@@ -85,6 +85,10 @@ class Base(unittest.TestCase):
         while (left := self.left()) and time.monotonic() < end:
             time.sleep(0.01)
         self.assertEqual(left, [])
+
+    def inner(self, job: subprocess.Popen) -> int:
+        """The inner one of ternrun's two processes."""
+        return int(Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()[0])
 
     def wait_for_line(self, process: subprocess.Popen, text: str) -> None:
         for line in process.stdout:
