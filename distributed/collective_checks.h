@@ -80,6 +80,7 @@ inline void deliver(const Tensor& all, const std::vector<Tensor>& list) {
 
 inline std::vector<Tensor> detached(const std::vector<Tensor>& list) {
   std::vector<Tensor> result;
+  result.reserve(list.size());
   for (const Tensor& x : list) result.push_back(x.detach());
   return result;
 }

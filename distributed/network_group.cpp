@@ -11,7 +11,7 @@ namespace {
 constexpr size_t small = 16 * 1024;
 
 // The most bytes that a rank reduces while the next are on their way.
-constexpr size_t large_section = 256 * 1024;
+constexpr size_t large_section = 1024 * 1024;
 
 // Bytes of the section that each rank works on; at most large_section of a piece of that many for each.
 size_t section_bytes(size_t total, int ranks) { return (total / static_cast<size_t>(ranks) + 64) / 64 * 64; }
@@ -44,6 +44,7 @@ Parts NetworkGroup::sections(char* data, size_t total, size_t section) const {
 void NetworkGroup::reduce_rows(const Call& call, DType dtype, char* rows, char* own, char* out,
                                size_t bytes) const {
   std::vector<const void*> parts;
+  parts.reserve(static_cast<size_t>(size()));
   for (int r = 0; r < size(); ++r) parts.push_back(r == rank() ? own : rows + static_cast<size_t>(r) * bytes);
   combine(dtype, *call.op, parts, out, bytes);
 }

@@ -52,6 +52,7 @@ void SharedMemoryGroup::compare() {
   for (int r = 0; r < size(); ++r) all_equal &= called(r) == called(rank());
   if (all_equal) return;
   std::vector<WireCall> calls;
+  calls.reserve(static_cast<size_t>(size()));
   for (int r = 0; r < size(); ++r) calls.push_back(called(r));
   throw DistributedError(disagreement(*this, calls));
 }
