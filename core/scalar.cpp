@@ -7,7 +7,7 @@ namespace tern {
 
 bool Scalar::fits(DType dtype) const {
   return dispatch(dtype, [&]<class T>() {
-    if constexpr (std::is_same_v<T, bool>) {
+    if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double>) {
       return true;
     } else if constexpr (!std::is_integral_v<T>) {
       const double value = to_double();

@@ -4,6 +4,7 @@ A test's script gets TERNRUN RANK_PROGRAM as its first arguments; the rest is un
 """
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -19,9 +20,15 @@ Result = subprocess.CompletedProcess
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens at, below those that the system gives to connections."""
+    while True:
+        port = random.SystemRandom().randrange(20000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 class Base(unittest.TestCase):

@@ -248,3 +248,8 @@ TEST_CASE("filling refuses overlapping targets and impossible arguments") {
   CHECK(contains(error_of([&] { kernels::bernoulli(x, 1.5, generator); }), "got 1.5"));
   CHECK(contains(error_of([&] { kernels::randperm(-1, generator); }), "randperm"));
 }
+
+TEST_CASE("float64 takes every number, float32 no finite one beyond its range") {
+  CHECK(full({1}, 1e300, float64).data<double>()[0] == 1e300);
+  CHECK_THROWS_AS(full({1}, 1e300, float32), Error);
+}
