@@ -4,7 +4,8 @@
 #     benchmarks/allreduce.sh [--ranks N]… [--bytes N]… [--rounds N]
 #
 # Prints a line per number of ranks and size: microseconds of both, and the ratio, PyTorch's time / Tern's.
-# Otherwise like benchmarks/cifar10_step.sh.
+# TERN_DISTRIBUTED_SHARED_MEMORY=0 measures Tern's network path, over loopback. Otherwise like
+# benchmarks/cifar10_step.sh.
 
 set -euo pipefail
 # shellcheck source=benchmarks/setup.sh
