@@ -57,8 +57,9 @@ void SharedMemoryGroup::compare() {
   throw DistributedError(disagreement(*this, calls));
 }
 
-// With a processor for each rank, spinning is fastest, but not for long: a virtual machine may take it for a
-// reason to stop this processor. Then whoever is waited for may need this processor.
+// With a processor for each rank, spinning is fastest, but not for long: a thousand turns in place of a
+// hundred were measured as several times slower, on a virtual machine with others at work. Then whoever is
+// waited for may need this processor.
 void SharedMemoryGroup::wait(const Turn& turn, Signal& signal, uint32_t target, int peer) {
   constexpr int spins = 100, yields = 50;
   for (int i = 0; may_spin_ && i < spins; ++i) {
