@@ -145,11 +145,13 @@ struct Loops {
       }
     }
     if constexpr (Op::runs == Runs::in_range && has_runs) {
+      typedef uint32_t Bits __attribute__((vector_size(sizeof(V))));
+      constexpr uint32_t least = 0x04000000, most = 0x7f000000;  // 2^-119 and 2^127
       auto outside = (a[0] != a[0]);
       TERN_UNROLL
       for (const V& v : a) {
-        const V size = v < 0 ? -v : v;
-        outside |= ~((size >= 0x1p-120f) & (size <= 0x1p127f));
+        const Bits size = reinterpret_cast<const Bits&>(v) & 0x7fffffff;
+        outside |= size - least > most - least;
       }
       return none(outside);
     }
