@@ -4,7 +4,7 @@
 Trains on files in CIFAR-10's binary format (every data_batch_*.bin; test_batch.bin) with the demo's settings:
 batch 128, shuffled, last batch kept, SGD with learning rate 0.01 and momentum 0.9, pixels / 255 normalised
 with mean 0.5 and standard deviation 0.5. --augment: crops of 32 pixels from images with a border of 4 zero
-pixels, half of them mirrored, as the example's option of that name. Prints a line per epoch, and at the end
+pixels, half of them mirrored, as examples/resnet18 does. Prints a line per epoch, and at the end
 each seed's final accuracy, their mean and its standard error.
 
     cifar10_accuracy.py [--data DIR] [--model cnn|resnet18] [--augment] [--epochs 5] [--seeds 3] [--threads N]
