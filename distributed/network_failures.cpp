@@ -88,16 +88,22 @@ std::string NetworkGroup::explain(const Call& call, const MeshError& error) {
 std::string NetworkGroup::message_for(const Call& call, const std::string& start, const MeshError& error) {
   const std::string end = " (" + std::string(error.what()) + ")";
   if (is_message(call)) return start + list_of({error.peer}) + " had not arrived" + end;
-  store_->set("arrived/" + std::to_string(rank()), full_text(*this, call));
-  std::vector<std::string> keys, texts;
-  for (int r = 0; r < size(); ++r) keys.push_back("arrived/" + std::to_string(r));
+  // Ranks may be a call apart, when one of them has finished: only those at the same call can disagree.
+  const auto key = [](int r) { return "arrived/" + std::to_string(r); };
+  store_->set(key(rank()), std::to_string(call.sequence) + ' ' + full_text(*this, call));
+  std::vector<std::string> keys, texts, at_this_call;
+  for (int r = 0; r < size(); ++r) keys.push_back(key(r));
   store_->wait(keys, std::min(grace, timeout()));
   std::vector<int> missing;
   for (int r = 0; r < size(); ++r) {
-    texts.push_back(store_->find(keys[static_cast<size_t>(r)]).value_or(""));
-    if (texts.back().empty()) missing.push_back(r);
+    const std::string text = store_->find(keys[static_cast<size_t>(r)]).value_or("");
+    const size_t space = std::min(text.find(' '), text.size());
+    const bool is_here = text.substr(0, space) == std::to_string(call.sequence);
+    texts.push_back(text.substr(std::min(space + 1, text.size())));
+    at_this_call.push_back(is_here ? texts.back() : "");
+    if (text.empty()) missing.push_back(r);
   }
-  const std::string problem = disagreement(*this, texts);
+  const std::string problem = disagreement(*this, at_this_call);
   if (!problem.empty()) return problem;
   if (missing.empty()) missing.push_back(error.peer);
   return start + list_of(missing) + " had not arrived" + end;

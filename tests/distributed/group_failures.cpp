@@ -41,6 +41,22 @@ TEST_CASE("a rank that does not come is named at the timeout, and fails at once 
   });
 }
 
+TEST_CASE("ranks that are a call apart did not disagree: the one that both wait for is named") {
+  run_both(3, 250ms, [](const Group& group) {
+    const Tensor x = ones({2});
+    const std::vector<Tensor> parts{empty({2}), empty({2}), empty({2})};
+    all_reduce(x, {.group = group});
+    if (group->rank() == 2) return std::this_thread::sleep_for(1500ms);
+    // Rank 1 gives its part and goes on; rank 0 waits for rank 2's.
+    const std::string error = error_of<DistributedError>([&] {
+      gather(x, group->rank() == 0 ? parts : std::vector<Tensor>(), 0, {.group = group});
+      barrier({.group = group});
+    });
+    CHECK_MESSAGE(contains(error, "rank 2 had not arrived"), error);
+    CHECK(!contains(error, "different collectives"));
+  });
+}
+
 TEST_CASE("a failure in an asynchronous collective comes out of wait() on every rank") {
   run_both(3, 250ms, [](const Group& group) {
     const Tensor x = ones({2}), y = ones({2});
