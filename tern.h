@@ -39,6 +39,7 @@
 #include <tern/distributed/init.h>
 #include <tern/distributed/process_group.h>
 #include <tern/distributed/store.h>
+#include <tern/distributed/sync_batch_norm.h>
 #include <tern/distributed/tcp_store.h>
 #include <tern/kernels/creation.h>
 #include <tern/nn/activations.h>
