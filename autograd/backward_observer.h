@@ -25,5 +25,7 @@ class BackwardObserver {
 /// `observer`, which outlives this, follows `leaf` under `number`; null: nobody does. Throws Error when
 /// `leaf` is no leaf that requires a gradient, or when another observer follows it.
 void observe_backward(const Tensor& leaf, BackwardObserver* observer, size_t number = 0);
+/// Whether somebody follows `leaf`.
+bool is_observed(const Tensor& leaf);
 
 }  // namespace tern

@@ -27,8 +27,8 @@ using CommHook =
 
 /// The average by all_reduce: what happens without a hook.
 std::shared_ptr<distributed::Work> allreduce_hook(const GradBucket& bucket, const distributed::Group& group);
-/// The same in float16 or bfloat16: half the bytes of float32. Gradients are rounded to the narrow type, added
-/// in float32 and rounded once more. In float16 what is beyond 65504 becomes infinite.
+/// The same in float16 or bfloat16: half the bytes of float32. Gradients are rounded to the narrow type,
+/// added in float32 and rounded once more. In float16 what is beyond 65504 becomes infinite.
 std::shared_ptr<distributed::Work> fp16_compress_hook(const GradBucket& bucket,
                                                       const distributed::Group& group);
 std::shared_ptr<distributed::Work> bf16_compress_hook(const GradBucket& bucket,

@@ -45,8 +45,8 @@ class NoSyncGuard {
   bool before_;
 };
 
-/// As torch.nn.parallel.DistributedDataParallel. `module` is its one child, so names in state dicts begin with
-/// "module.". A copy shares everything. In a group of one rank it is the module and nothing else.
+/// As torch.nn.parallel.DistributedDataParallel. `module` is its one child, so names in state dicts begin
+/// with "module.". A copy shares everything. In a group of one rank it is the module and nothing else.
 template <std::derived_from<Module> M>
 class DistributedDataParallel : public Layer<DistributedDataParallel<M>> {
  public:

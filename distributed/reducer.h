@@ -3,13 +3,14 @@
 #pragma once
 
 #include <tern/autograd/backward_observer.h>
-#include <tern/distributed/bucket_plan.h>
 #include <tern/distributed/comm_hooks.h>
+#include <tern/distributed/same_on_all_ranks.h>
 #include <tern/nn/module.h>
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tern::nn::parallel {
@@ -54,72 +55,83 @@ class Reducer final : public BackwardObserver {
   // For Join. From here to leave_join() ranks first tell each other where they are.
   void enter_join(bool divide_by_world, bool throw_when_joined);
   void leave_join() { join_.reset(); }
+  bool is_joining() const { return join_.has_value(); }
   /// This rank is at the end of its data: does its part in what the others do until all are, then takes over
   /// the weights and buffers of the last rank that trained. Returns that rank's number in the group; -1 when
   /// none did.
   int shadow();
 
  private:
+  struct Parameter {
+    std::string name;
+    Tensor tensor;
+    Shape shape;
+    DType dtype;
+    Device device;
+    Tensor slot = {};  // of a bucket
+    size_t bucket = 0;
+  };
   struct Bucket {
     Tensor buffer;
     std::vector<size_t> parameters;
     size_t missing = 0;  // gradients that are not complete
-    std::shared_ptr<distributed::Work> work;
+    std::shared_ptr<distributed::Work> work = nullptr;
   };
-  struct Parameter {
-    std::string name;
-    Tensor tensor, slot;
-    size_t bucket;
-    Layout layout;
-    DType dtype;
+  // From its construction on parameters tell the reducer of backward passes.
+  struct Observation {
+    Observation(const std::vector<Parameter>& parameters, BackwardObserver* observer);
+    ~Observation();
+    std::vector<Tensor> leaves;
   };
   struct JoinState {
     bool divide_by_world, throw_when_joined;
-    std::vector<int> present;  // when ranks last met
+    std::vector<int> present = {};  // when ranks last met
   };
 
   bool is_alone() const { return group()->size() == 1; }
-  void note_members(Module& module);
-  void make_buckets(const std::vector<size_t>& order);
-  void move_to_slot(Parameter& parameter);
-  void fill_rest_of(const Parameter& parameter);
+  void check_same_on_all_ranks(Module& module) const;
+  std::vector<Tensor> all_tensors() const;
   void check_unchanged(Module& module) const;
-  void broadcast_buffers(int root);
+  void make_buckets(const std::vector<size_t>& order);
+  std::vector<std::vector<size_t>> plan(const std::vector<size_t>& order) const;
 
-  void meet(RankState state);
-  void start_pass(const std::vector<bool>& reached);
-  void refuse_unused(const std::vector<bool>& reached);
-  void refuse_other_graph(const std::vector<bool>& reached);
-  void mark_complete(size_t parameter);
+  // A backward pass (reducer_pass.cpp).
+  bool shows_unused() const;
+  void check_graph(const std::vector<bool>& reached);
+  void start_pass();
+  void settle(Parameter& parameter);
   void launch_ready();
-  void finish_pass();
   void adopt_gradients();
   void adopt_order();
-  void break_group(const std::string& message);
+  void break_group(const std::string& message) const;
+  std::string names(const std::vector<size_t>& parameters) const;
+
+  // Ranks with different numbers of batches (reducer_join.cpp).
+  RankState meet(RankState own);
+  void shadow_backward();
   int first_present() const { return join_ ? join_->present.front() : 0; }
-  std::string list(const std::vector<size_t>& parameters) const;
 
   DistributedDataParallelOptions options_;
-  CommHook hook_ = allreduce_hook;
-  bool has_own_hook_ = false;
+  CommHook hook_;
   std::vector<Parameter> parameters_;  // those that require a gradient
-  std::vector<Tensor> members_;        // all parameters and buffers as the module shows them, ties again
-  std::vector<Tensor> frozen_;
-  std::vector<Tensor> buffers_;
-  std::vector<Tensor> flat_buffers_;  // one per dtype of buffers_
+  std::vector<Tensor> frozen_, buffers_;
+  std::vector<Tensor> members_;  // all tensors of the module in its order, tied ones each time
+  std::unique_ptr<Observation> observation_;
+  distributed::FlatBroadcast buffer_broadcast_;
   std::vector<Bucket> buckets_;
 
-  // Of the backward pass under way.
-  bool sync_ = true, is_reducing_ = false, is_shadow_ = false;
-  size_t next_bucket_ = 0;      // to be reduced
-  std::vector<bool> present_;   // has a gradient here
-  Tensor used_;                 // uint8 per parameter: whether any rank has a gradient
-  std::shared_ptr<distributed::Work> used_work_;
-  std::vector<size_t> order_;   // in which gradients came
-
-  bool is_first_pass_ = true, compared_before_ = false;
-  std::vector<bool> first_reached_;  // by the first pass, for static_graph
+  bool sync_ = true, is_first_pass_ = true;
+  bool compares_otherwise_ = false;  // what the group did before the first pass
+  std::vector<bool> graph_;          // which parameters the first pass reached
   std::optional<JoinState> join_;
+
+  // Of the backward pass under way.
+  bool is_reducing_ = false;
+  size_t next_bucket_ = 0;     // to be reduced
+  std::vector<bool> present_;  // which parameters will have a gradient on this rank
+  Tensor used_;                // uint8: which have one on any rank
+  std::shared_ptr<distributed::Work> used_work_;
+  std::vector<size_t> order_;  // in which gradients came
 };
 
 }  // namespace tern::nn::parallel
