@@ -32,11 +32,13 @@
 #include <tern/data/mnist.h>
 #include <tern/distributed/collectives.h>
 #include <tern/distributed/data_parallel.h>
+#include <tern/distributed/distributed_data_parallel.h>
 #include <tern/distributed/distributed_sampler.h>
 #include <tern/distributed/environment.h>
 #include <tern/distributed/file_store.h>
 #include <tern/distributed/functional.h>
 #include <tern/distributed/init.h>
+#include <tern/distributed/join.h>
 #include <tern/distributed/process_group.h>
 #include <tern/distributed/store.h>
 #include <tern/distributed/sync_batch_norm.h>
