@@ -39,10 +39,12 @@
 #include <tern/distributed/functional.h>
 #include <tern/distributed/init.h>
 #include <tern/distributed/join.h>
+#include <tern/distributed/metrics.h>
 #include <tern/distributed/process_group.h>
 #include <tern/distributed/store.h>
 #include <tern/distributed/sync_batch_norm.h>
 #include <tern/distributed/tcp_store.h>
+#include <tern/distributed/zero_redundancy_optimizer.h>
 #include <tern/kernels/creation.h>
 #include <tern/nn/activations.h>
 #include <tern/nn/attention.h>

@@ -13,10 +13,10 @@ class RanksOfBatch final : public kernels::BatchPeers {
   explicit RanksOfBatch(Group group) : group_(std::move(group)) {}
   Tensor gather(const Tensor& row) const override {
     Tensor rows = empty({group_->size(), row.numel()}, row.dtype(), row.device());
-    all_gather_into_tensor(rows, row, {.group = group_});
+    distributed::all_gather_into_tensor(rows, row, {.group = group_});
     return rows;
   }
-  void add(const Tensor& sums) const override { all_reduce(sums, {.group = group_}); }
+  void add(const Tensor& sums) const override { distributed::all_reduce(sums, {.group = group_}); }
 
  private:
   Group group_;
@@ -38,7 +38,7 @@ SyncBatchNorm::SyncBatchNorm(int64_t num_features, const SyncBatchNormOptions& o
                                .affine = options.affine,
                                .bias = options.bias,
                                .track_running_stats = options.track_running_stats}) {
-  synchronise(ranks_of(options.group));
+  synchronise(ranks_of(options.process_group));
 }
 
 void SyncBatchNorm::convert_all(Module& module, const Group& group) {

@@ -36,8 +36,8 @@ Tensor packed(const ChannelMoments& moments, double count) {
   return row;
 }
 
-// Makes `moments` those of all parts and returns their count. A part joins those before it by (Chan, Golub and
-// LeVeque, 1979), with d the distance of the means: mean += d n / (m + n), m2 += m2' + d^2 m n / (m + n).
+// Makes `moments` those of all parts and returns their count. A part joins those before it by (Chan, Golub
+// and LeVeque, 1979), with d the distance of the means: mean += d n / (m + n), m2 += m2' + d^2 m n / (m + n).
 double join_moments(const ChannelMoments& moments, const Tensor& parts) {
   double *mean = moments.mean.data<double>(), *m2 = moments.m2.data<double>();
   const int64_t channels = moments.mean.numel();

@@ -1,4 +1,5 @@
 // SyncBatchNorm: ranks with parts of a batch against one process with all of it.
+#include <tern/kernels/copy.h>
 #include <tern/tern.h>
 #include <tern/tests/distributed/run_ranks.h>
 #include <tern/tests/support/layouts.h>
@@ -99,7 +100,7 @@ TEST_CASE("half types, and large means, are normalised over ranks as in one proc
   check_parts(to(x, bfloat16), {4, 2}, with_weights(nn::BatchNorm2d(3), bfloat16), 2e-2);
   check_parts(to(x, float16), {4, 2}, with_weights(nn::BatchNorm2d(3), float16), 3e-3);
   run_both(2, [](const Group& group) {
-    nn::SyncBatchNorm norm(1, {.group = group});
+    nn::SyncBatchNorm norm(1, {.process_group = group});
     const float first = group->rank() == 0 ? 40000.0F : 40002.0F;
     const Tensor y = norm(tensor({{first}, {first + 1}}));
     const Sizes halves{2, 2};
@@ -110,7 +111,7 @@ TEST_CASE("half types, and large means, are normalised over ranks as in one proc
 
 TEST_CASE("one sample a rank is enough, and a rank may have none; a single value on all is too few") {
   run_both(2, [](const Group& group) {
-    nn::SyncBatchNorm norm(1, {.group = group});
+    nn::SyncBatchNorm norm(1, {.process_group = group});
     const bool first = group->rank() == 0;
     const Tensor y = norm(tensor({{first ? 0.0F : 2.0F}}));
     CHECK(y.item<double>() == doctest::Approx(first ? -0.999995 : 0.999995).epsilon(1e-7));
@@ -118,8 +119,9 @@ TEST_CASE("one sample a rank is enough, and a rank may have none; a single value
     CHECK(norm.running_var.item<double>() == doctest::Approx(0.9 + 0.1 * 2));
 
     const Tensor few = kernels::clone(norm.running_mean);
-    CHECK(fails_with("needs more than one value per channel over all ranks, got input",
-                     [&] { norm(first ? ones({1, 1}) : empty({0, 1})); }));
+    CHECK(fails_with("needs more than one value per channel over all ranks, got input", [&] {
+      norm(first ? ones({1, 1}) : empty({0, 1}));
+    }));
     CHECK(equal(norm.running_mean, few));
     CHECK(norm.num_batches_tracked.item<int64_t>() == 1);
     const Tensor nothing = norm(empty({0, 1}));  // on no rank any
@@ -133,7 +135,7 @@ TEST_CASE("one sample a rank is enough, and a rank may have none; a single value
 
 TEST_CASE("without running statistics evaluation uses the rank's own batch") {
   run_ranks(2, [](const Group& group) {
-    nn::SyncBatchNorm norm(2, {.affine = false, .track_running_stats = false, .group = group});
+    nn::SyncBatchNorm norm(2, {.affine = false, .track_running_stats = false, .process_group = group});
     const Tensor x = scattered({3 + group->rank(), 2}, -2, 2, float32);
     norm.eval();
     CHECK(bits_equal(norm(x), batch_norm(x, {}, {}, {}, {}, {.training = true})));
@@ -142,7 +144,7 @@ TEST_CASE("without running statistics evaluation uses the rank's own batch") {
 
 TEST_CASE("a pass sends one all_gather forward and one all_reduce backward, and that only for dx") {
   run_ranks(2, [](const Group& group) {
-    nn::SyncBatchNorm norm(2, {.group = group});
+    nn::SyncBatchNorm norm(2, {.process_group = group});
     const auto calls = [&] {
       std::vector<std::string> names;
       for (const CallRecord& record : group->recent_calls()) names.emplace_back(record.call.operation);
@@ -167,15 +169,18 @@ TEST_CASE("convert synchronises every batch norm of a module, and its copies, in
     const nn::Sequential converted = nn::SyncBatchNorm::convert_sync_batchnorm(net, group);
     for (const auto& [name, tensor] : converted.state_dict()) CHECK(tensor.is_same(before.at(name)));
     const auto text = [](const nn::Module& module) { return (std::ostringstream() << module).str(); };
-    const std::string line = "(1): SyncBatchNorm(4, eps=0.1, momentum=0.3, affine=true, bias=true, "
-                             "track_running_stats=true)";
+    const std::string line =
+        "(1): SyncBatchNorm(4, eps=0.1, momentum=0.3, affine=true, bias=true, "
+        "track_running_stats=true)";
     for (const std::string& shown : {text(net), text(copied), text(converted), text(clone(net))}) {
       CHECK(shown.find(line) != std::string::npos);
       CHECK(shown.find("BatchNorm1d") == std::string::npos);
     }
     CHECK(text(cloned).find("Sync") == std::string::npos);
     // Layers still know which inputs are theirs.
-    CHECK(fails_with("BatchNorm2d: input must be [N, C, H, W]", [&] { (*copied[1]).train(), copied[1](ones({2, 4})); }));
+    CHECK(fails_with("BatchNorm2d: input must be [N, C, H, W]", [&] {
+      (*copied[1]).train(), copied[1](ones({2, 4}));
+    }));
     converted.eval();
     CHECK(!(*net[1]).is_training());
     CHECK(group->recent_calls().empty());
@@ -188,7 +193,7 @@ TEST_CASE("SyncBatchNorm alone, in a group of one and without any, is BatchNorm"
   nn::check_layer(nn::SyncBatchNorm(3, {.momentum = std::nullopt, .bias = false}),
                   scattered({2, 3, 2, 2, 2}, -2, 2, float32));
   nn::BatchNorm1d plain(3);
-  nn::SyncBatchNorm without(3), with(3, {.group = make_process_group("gloo", nullptr, 0, 1)});
+  nn::SyncBatchNorm without(3), with(3, {.process_group = make_process_group("gloo", nullptr, 0, 1)});
   const Tensor y = plain(x);
   CHECK(bits_equal(without(x), y));
   CHECK(bits_equal(with(x), y));
