@@ -118,9 +118,8 @@ struct BatchNormOptions {
   bool training = false;
   double momentum = 0.1;  ///< the share of the newest batch in the running statistics
   double eps = 1e-5;
-  /// Adds per-channel float64 sums in place over all who share a batch (twice in forward, once in backward,
-  /// the same for all): what makes statistics of several devices one. By default this batch stands alone.
-  kernels::AddSums add_sums = {};
+  /// In training: those with whom x is one batch (SyncBatchNorm's other ranks). By default x stands alone.
+  std::shared_ptr<const kernels::BatchPeers> peers = nullptr;
 };
 /// y = (x - mean) / sqrt(var + eps) weight + bias per channel of x [N, C] or [N, C, …] (Ioffe & Szegedy,
 /// arXiv:1502.03167), all parameters [C]. In training by the batch's mean and biased variance, which

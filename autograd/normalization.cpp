@@ -56,7 +56,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   Tensor mean, rstd;
   double count = 0;
   if (options.training) {
-    const kernels::BatchMoments moments = kernels::batch_moments(x, options.add_sums);
+    const kernels::BatchMoments moments = kernels::batch_moments(x, options.peers.get());
     // A checkpoint's second run sees the batch that the first has counted already.
     if (running_mean.defined() && !is_recomputing())
       kernels::update_running(running_mean, running_var, moments, options.momentum);
@@ -68,9 +68,9 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   return record("batch_norm", kernels::batch_normalize(x, mean, rstd, weight, bias), {x, weight, bias},
                 [x = SavedTensor(x), weight = SavedTensor(weight), mean, rstd, count,
                  bias_dtype = dtype_or(bias, x.dtype()),
-                 add_sums = options.add_sums](const Tensor& dy, Wants wants) -> Gradients {
+                 peers = options.peers](const Tensor& dy, Wants wants) -> Gradients {
                   return listed(kernels::batch_norm_backward(dy, x.get(), mean, rstd, count, weight.get(),
-                                                             bias_dtype, norm_wants(wants), add_sums));
+                                                             bias_dtype, norm_wants(wants), peers.get()));
                 });
 }
 

@@ -46,6 +46,9 @@ Walk::Walk(const Tensor& result, const char* caller, uint64_t floor)
 }
 
 Walk::~Walk() {
+  for (const Observed& entry : observed_) {
+    if (entry.is_open) entry.observer->abandon();
+  }
   for (Node* node : nodes_) {
     node->dy = Tensor();
     node->walker.store(nullptr, std::memory_order_release);
@@ -64,7 +67,7 @@ void Walk::collect(Into into) {
 }
 
 void Walk::visit(const Edge& edge) {
-  if (edge.leaf && edge.leaf->hooks && into_ == Into::leaves) hooks_of(*edge.leaf).expect_use(number_);
+  if (edge.leaf && edge.leaf->hooks && into_ == Into::leaves) expect_leaf(*edge.leaf);
   if (!edge || is_end(edge)) return;
   const void* nobody = nullptr;
   if (edge.node->walker.compare_exchange_strong(nobody, this, std::memory_order_acq_rel)) {
@@ -72,6 +75,29 @@ void Walk::visit(const Edge& edge) {
     nodes_.push_back(edge.node.get());
   } else {
     check(nobody == this, "backward: ", edge.node->name, " is being walked by another call of backward");
+  }
+}
+
+void Walk::expect_leaf(TensorImpl& leaf) {
+  LeafHooks& hooks = hooks_of(leaf);
+  if (!hooks.expect_use(number_) || !hooks.observer) return;
+  auto entry = std::find_if(observed_.begin(), observed_.end(),
+                            [&](const Observed& known) { return known.observer == hooks.observer; });
+  if (entry == observed_.end()) entry = observed_.insert(entry, {hooks.observer, {}});
+  entry->leaves.push_back(hooks.number);
+}
+
+void Walk::begin_observed() {
+  for (Observed& entry : observed_) {
+    entry.is_open = true;
+    entry.observer->begin(entry.leaves);
+  }
+}
+
+void Walk::end_observed() {
+  for (auto entry = observed_.rbegin(); entry != observed_.rend(); ++entry) {
+    entry->observer->end();
+    entry->is_open = false;
   }
 }
 
@@ -110,12 +136,19 @@ void Walk::restrict_to(std::vector<Edge> targets) {
 void Walk::run(Tensor dy, bool retain_graph) {
   const NoGradGuard no_grad;
   const RunningGuard running_guard;
-  if (is_end(root_)) return deliver_to_end(root_, std::move(dy)), leaf_use_done(root_);
-  root_.node->dy = std::move(dy);
+  begin_observed();
+  if (is_end(root_)) {
+    deliver_to_end(root_, std::move(dy));
+    leaf_use_done(root_);
+  } else {
+    root_.node->dy = std::move(dy);
+  }
   for (Node* node : nodes_) {
     if (node->dy.defined() && node->needed) step(*node, retain_graph);
     for (const Edge& input : node->inputs) leaf_use_done(input);
   }
+  running = "backward";
+  end_observed();
 }
 
 void Walk::step(Node& node, bool retain_graph) {

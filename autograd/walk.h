@@ -2,6 +2,7 @@
 // autograd.
 #pragma once
 
+#include <tern/autograd/backward_observer.h>
 #include <tern/autograd/node.h>
 
 #include <string>
@@ -40,6 +41,9 @@ class Walk {
   void deliver(const Node& from, const Edge& edge, Tensor gradient);
   void deliver_to_end(const Edge& edge, Tensor gradient);
   void leaf_use_done(const Edge& edge);
+  void expect_leaf(TensorImpl& leaf);
+  void begin_observed();
+  void end_observed();
 
   // What hooks know the walk by: unlike its address, it is never that of an earlier walk that failed.
   const uint64_t number_;
@@ -49,6 +53,13 @@ class Walk {
   std::vector<Node*> nodes_;  // the last recorded first; kept alive by the root
   std::vector<Edge> targets_;
   std::vector<Tensor> results_;
+
+  struct Observed {
+    BackwardObserver* observer;
+    std::vector<size_t> leaves;
+    bool is_open = false;
+  };
+  std::vector<Observed> observed_;
 };
 
 }  // namespace tern::detail

@@ -1,16 +1,25 @@
 #include <tern/distributed/distributed_sampler.h>
 
 #include <tern/core/error.h>
+#include <tern/distributed/process_group.h>
 
 namespace tern::data {
+namespace {
+
+int64_t given_or(const std::optional<int64_t>& given, int (distributed::ProcessGroup::*of_group)() const) {
+  check(given || distributed::has_default_group(),
+        "DistributedSampler: needs num_replicas and rank, or init_process_group before it");
+  return given ? *given : ((*distributed::default_group()).*of_group)();
+}
+
+}  // namespace
 
 DistributedSampler::DistributedSampler(int64_t size, const DistributedSamplerOptions& options)
     : size_(size),
-      ranks_(options.num_replicas.value_or(0)),
-      rank_(options.rank.value_or(0)),
+      ranks_(given_or(options.num_replicas, &distributed::ProcessGroup::size)),
+      rank_(given_or(options.rank, &distributed::ProcessGroup::rank)),
       options_(options) {
   check(size >= 0, "DistributedSampler: size must not be negative, got ", size);
-  check(options.num_replicas && options.rank, "DistributedSampler: needs num_replicas and rank");
   check(ranks_ >= 1, "DistributedSampler: num_replicas must be at least 1, got ", ranks_);
   check(rank_ >= 0 && rank_ < ranks_, "DistributedSampler: rank must be from 0 to ", ranks_ - 1, ", got ",
         rank_);

@@ -1,7 +1,6 @@
 // DistributedSampler: each rank's share of a dataset.
 //
-//   auto sampler = std::make_shared<data::DistributedSampler>(images.size(),
-//                                                             {.num_replicas = world, .rank = rank});
+//   auto sampler = std::make_shared<data::DistributedSampler>(images.size());
 //   data::DataLoader loader(images, {.batch_size = 32, .sampler = sampler});
 //
 // All ranks put the samples into one order, that of RandomSampler(size, seed) in the same epoch, and rank r
@@ -21,8 +20,8 @@
 namespace tern::data {
 
 struct DistributedSamplerOptions {
-  std::optional<int64_t> num_replicas = {};  ///< how many ranks share the samples; must be given
-  std::optional<int64_t> rank = {};          ///< whose share this is, from 0; must be given
+  std::optional<int64_t> num_replicas = {};  ///< how many ranks share the samples; else the default group's
+  std::optional<int64_t> rank = {};          ///< whose share this is, from 0; else this rank in that group
   bool shuffle = true;                       ///< another order in each epoch; otherwise 0, 1, 2, …
   uint64_t seed = 0;                         ///< of the order, the same on all ranks
   bool drop_last = false;                    ///< equal shares, by leaving out up to num_replicas - 1 samples
@@ -33,9 +32,10 @@ struct DistributedSamplerOptions {
 /// As torch.utils.data.DistributedSampler, for a dataset of `size` samples; `padding = false` is ours.
 class DistributedSampler : public Sampler {
  public:
-  /// Throws Error for a negative size, without num_replicas and rank, for num_replicas below 1, for a rank
-  /// that is not from 0 to num_replicas - 1, and for drop_last without padding.
-  DistributedSampler(int64_t size, const DistributedSamplerOptions& options);
+  /// Throws Error for a negative size, without num_replicas or rank before init_process_group, for
+  /// num_replicas below 1, for a rank that is not from 0 to num_replicas - 1, and for drop_last without
+  /// padding.
+  explicit DistributedSampler(int64_t size, const DistributedSamplerOptions& options = {});
 
   /// Of this rank's share. Equal shares are ceil(size / num_replicas), with drop_last floor(…).
   int64_t size() const override;

@@ -50,6 +50,12 @@ nn::Sequential make_model() {
 
 using Loader = data::DataLoader<data::ImageDataset>;
 
+Loader make_loader(const Options& o, bool train) {
+  return Loader(
+      load_images(o, train),
+      {.batch_size = train ? o.batch_size : 256, .shuffle = train, .num_workers = o.workers, .seed = o.seed});
+}
+
 // One pass over the training images; returns the mean loss.
 double train_epoch(int64_t epoch, nn::Sequential& model, optim::SGD& optimizer, Loader& loader, Device device,
                    train::Progress& progress) {
@@ -91,10 +97,7 @@ void run(const Options& o) {
   set_num_threads(o.threads);
   manual_seed(o.seed);
   if (o.download) data::download_cifar10(o.data);
-  Loader train_loader(
-      load_images(o, true),
-      {.batch_size = o.batch_size, .shuffle = true, .num_workers = o.workers, .seed = o.seed});
-  Loader test_loader(load_images(o, false), {.batch_size = 256, .num_workers = o.workers});
+  Loader train_loader = make_loader(o, true), test_loader = make_loader(o, false);
   const Device device(o.device);
   nn::Sequential model = make_model();
   model.to(device);

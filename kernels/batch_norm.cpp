@@ -11,9 +11,9 @@
 namespace tern::kernels {
 namespace {
 
-void check_count(const Tensor& x, double count) {
-  check(count != 1, "batch_norm: training needs more than one value per channel, got input ", x.shape(),
-        "; use drop_last or eval()");
+void check_count(const Tensor& x, double count, const char* where = "") {
+  check(count != 1, "batch_norm: training needs more than one value per channel", where, ", got input ",
+        x.shape(), "; use drop_last or eval()");
 }
 
 // result[i] = value(i), float64 in `like`'s shape.
@@ -25,25 +25,38 @@ Tensor per_channel(const Tensor& like, Value&& value) {
   return result;
 }
 
-// Makes the moments of this part of a batch those of the whole: first the means, then the distances from the
-// common one.
-double add_moments(const ChannelMoments& moments, int64_t count, const AddSums& add_sums) {
+// One part's moments as they travel: means, sums of squared distances, count.
+Tensor packed(const ChannelMoments& moments, double count) {
+  const int64_t channels = moments.mean.numel();
+  Tensor row = empty({2 * channels + 1}, float64, moments.mean.device());
+  double* to = row.data<double>();
+  std::copy_n(moments.mean.data<double>(), channels, to);
+  std::copy_n(moments.m2.data<double>(), channels, to + channels);
+  to[2 * channels] = count;
+  return row;
+}
+
+// Makes `moments` those of all parts and returns their count. A part joins those before it by (Chan, Golub
+// and LeVeque, 1979), with d the distance of the means: mean += d n / (m + n), m2 += m2' + d^2 m n / (m + n).
+double join_moments(const ChannelMoments& moments, const Tensor& parts) {
   double *mean = moments.mean.data<double>(), *m2 = moments.m2.data<double>();
   const int64_t channels = moments.mean.numel();
-  const auto own = static_cast<double>(count);
-  const Tensor sums = empty({channels + 1}, float64, moments.mean.device());
-  double* sum = sums.data<double>();
-  for (int64_t c = 0; c < channels; ++c) sum[c] = own > 0 ? own * mean[c] : 0;
-  sum[channels] = own;
-  add_sums(sums);
-  const double all = sum[channels];
-  for (int64_t c = 0; c < channels; ++c) {
-    const double common = all > 0 ? sum[c] / all : 0;
-    if (own > 0) m2[c] += own * (mean[c] - common) * (mean[c] - common);
-    mean[c] = common;
+  std::fill_n(mean, channels, 0.0);
+  std::fill_n(m2, channels, 0.0);
+  double joined = 0;
+  for (int64_t i = 0; i < parts.size(0); ++i) {
+    const double* part = parts.data<double>() + i * (2 * channels + 1);
+    const double count = part[2 * channels];
+    if (count == 0) continue;
+    const double share = count / (joined + count);
+    for (int64_t c = 0; c < channels; ++c) {
+      const double distance = part[c] - mean[c];
+      mean[c] += distance * share;
+      m2[c] += part[channels + c] + distance * distance * joined * share;
+    }
+    joined += count;
   }
-  add_sums(moments.m2);
-  return all;
+  return joined;
 }
 
 }  // namespace
@@ -73,12 +86,12 @@ void check_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias)
   check_norm_parameter("batch_norm", "bias", bias, {x.size(1)}, x);
 }
 
-BatchMoments batch_moments(const Tensor& x, const AddSums& add_sums) {
-  const int64_t count = values_per_channel(x, false);
-  if (!add_sums) check_count(x, static_cast<double>(count));
+BatchMoments batch_moments(const Tensor& x, const BatchPeers* peers) {
+  const auto count = static_cast<double>(values_per_channel(x, false));
+  if (!peers) check_count(x, count);
   const ChannelMoments moments = channel_moments(channel_order(x), false);
-  const double all = add_sums ? add_moments(moments, count, add_sums) : static_cast<double>(count);
-  check_count(x, all);
+  const double all = peers ? join_moments(moments, peers->gather(packed(moments, count))) : count;
+  if (peers) check_count(x, all, " over all ranks");
   const double* m2 = moments.m2.data<double>();
   return {moments.mean, per_channel(moments.m2, [&](int64_t c) { return all > 0 ? m2[c] / all : 0; }), all};
 }
@@ -116,7 +129,7 @@ Tensor batch_normalize(const Tensor& x, const Tensor& mean, const Tensor& rstd, 
 // dx = weight rstd (dy - s / count - (x - mean) rstd^2 t / count).
 NormGradients batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                   double count, const Tensor& weight, DType bias_dtype, NormWants wants,
-                                  const AddSums& add_sums) {
+                                  const BatchPeers* peers) {
   const Tensor input = channel_order(x), upstream = channel_order_of(dy, input);
   NormGradients result;
   Tensor both = empty({2, x.size(1)}, float64, x.device());
@@ -133,7 +146,7 @@ NormGradients batch_norm_backward(const Tensor& dy, const Tensor& x, const Tenso
   }
   if (!wants.x) return result;
   if (!through_moments) zero(both);
-  if (through_moments && add_sums) add_sums(both);
+  if (through_moments && peers) peers->add(both);
   const Tensor factor = wide_parameter(weight, x.size(1), 1, x.device());
   const double *w = factor.data<double>(), *s = both.data<double>(), *t = s + x.size(1);
   const double share = count > 0 ? 1 / count : 0;

@@ -7,13 +7,18 @@
 
 #include <tern/core/tensor.h>
 
-#include <functional>
-
 namespace tern::kernels {
 
-/// Adds float64 sums in place over all who normalise one batch together; all call it equally often. An empty
-/// function: this batch stands alone.
-using AddSums = std::function<void(const Tensor&)>;
+/// Those who normalise one batch together, each holding a part of it. All call the same functions in the same
+/// order, whatever their parts hold.
+class BatchPeers {
+ public:
+  virtual ~BatchPeers() = default;
+  /// The rows (float64 [n]) of all parts, in an order that all agree on: [parts, n].
+  virtual Tensor gather(const Tensor& row) const = 0;
+  /// Adds float64 sums in place over all parts.
+  virtual void add(const Tensor& sums) const = 0;
+};
 
 /// Throws Error unless x, weight and bias fit.
 void check_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias);
@@ -22,8 +27,9 @@ struct BatchMoments {
   Tensor mean, var;  ///< of the batch; the variance divides by count
   double count = 0;  ///< values per channel
 };
-/// Throws Error when there is exactly one value per channel. Without any, mean and var are 0.
-BatchMoments batch_moments(const Tensor& x, const AddSums& add_sums);
+/// Of x alone, or with `peers` of all parts together: one gather(). Throws Error when there is exactly one
+/// value per channel, on all parts. Without any, mean and var are 0.
+BatchMoments batch_moments(const Tensor& x, const BatchPeers* peers);
 
 /// running += momentum (new - running), with the unbiased variance; nothing without values. Both [C],
 /// floating-point.
@@ -45,9 +51,10 @@ struct NormGradients {
   Tensor dx, dweight, dbias;
 };
 /// `count` is that of the batch whose moments mean and rstd are; 0 when they are constants (evaluation).
+/// With `peers` dx is that of the sum of all parts' losses, by one add(); dweight and dbias are this part's.
 NormGradients batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                   double count, const Tensor& weight, DType bias_dtype, NormWants wants,
-                                  const AddSums& add_sums);
+                                  const BatchPeers* peers);
 
 /// `weight` as contiguous float64, or `otherwise` `count` times when it is undefined.
 Tensor wide_parameter(const Tensor& weight, int64_t count, double otherwise, Device device);

@@ -212,7 +212,11 @@ void make_independent(Module& module) {
   std::map<const Module::Shared*, Ref<Module::Shared>> records;
   module.each_module([&](const std::string&, Module& part) {
     Ref<Module::Shared>& own = records[part.shared_.get()];
-    if (!own) own = make_ref<Module::Shared>(), own->training = part.shared_->training;
+    if (!own) {
+      own = make_ref<Module::Shared>();
+      own->training = part.shared_->training;
+      own->find_peers = part.shared_->find_peers;
+    }
     part.shared_ = own;
   });
 }

@@ -28,6 +28,10 @@
 #include <utility>
 #include <vector>
 
+namespace tern::kernels {
+class BatchPeers;
+}
+
 namespace tern::nn {
 
 class Module;
@@ -46,6 +50,9 @@ class Visitor {
 };
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+/// Tells a batch norm in each training pass with whom it normalises one batch; null: with nobody.
+using FindPeers = std::function<std::shared_ptr<const kernels::BatchPeers>()>;
 
 class Module {
  public:
@@ -95,10 +102,16 @@ class Module {
   /// Calls action(dotted name, module) for this module (named "") and everything below, parents first.
   void each_module(const std::function<void(const std::string&, Module&)>& action);
 
+ protected:
+  // What SyncBatchNorm sets in a batch norm, and all copies of it have in common.
+  const FindPeers& find_peers() const { return shared_->find_peers; }
+  void set_find_peers(FindPeers find) const { shared_->find_peers = std::move(find); }
+
  private:
   // What all copies of a module have in common besides its tensors.
   struct Shared : RefCounted {
     bool training = true;
+    FindPeers find_peers;
   };
   friend void make_independent(Module& module);
 

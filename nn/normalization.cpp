@@ -22,6 +22,15 @@ std::string tuple(const Shape& shape) {
   return shape.dim() == 1 ? '(' + text + ",)" : '(' + text + ')';
 }
 
+template <int spatial_dims>
+constexpr const char* class_name = spatial_dims == any_dims ? "SyncBatchNorm"
+                                   : spatial_dims == 1      ? "BatchNorm1d"
+                                                            : "BatchNorm2d";
+template <int spatial_dims>
+constexpr const char* input_shape = spatial_dims == any_dims ? "[N, C, …]"
+                                    : spatial_dims == 1      ? "[N, C] or [N, C, L]"
+                                                             : "[N, C, H, W]";
+
 }  // namespace
 
 template <int spatial_dims>
@@ -38,17 +47,21 @@ BatchNorm<spatial_dims>::BatchNorm(int64_t num_features, const BatchNormOptions&
 
 template <int spatial_dims>
 Tensor BatchNorm<spatial_dims>::forward(const Tensor& x) {
-  check(spatial_dims == 1 ? x.dim() == 2 || x.dim() == 3 : x.dim() == 4, "BatchNorm", spatial_dims,
-        "d: input must be ", spatial_dims == 1 ? "[N, C] or [N, C, L]" : "[N, C, H, W]", ", got ", x.shape());
-  check(x.size(1) == num_features_, "BatchNorm", spatial_dims, "d: needs ", num_features_,
+  constexpr int least = spatial_dims == 2 ? 4 : 2,
+                most = spatial_dims == any_dims ? max_dims : spatial_dims + 2;
+  check(x.dim() >= least && x.dim() <= most, class_name<spatial_dims>, ": input must be ",
+        input_shape<spatial_dims>, ", got ", x.shape());
+  check(x.size(1) == num_features_, class_name<spatial_dims>, ": needs ", num_features_,
         " channels, got input ", x.shape());
   const bool tracks = running_mean.defined(), counts = tracks && this->is_training() && !is_recomputing();
   const int64_t batches = counts ? num_batches_tracked.item<int64_t>() + 1 : 0;
   const double average = counts ? 1 / static_cast<double>(batches) : 0;
-  Tensor y = batch_norm(x, running_mean, running_var, weight, bias,
-                        {.training = this->is_training() || !tracks,
-                         .momentum = options_.momentum.value_or(average),
-                         .eps = options_.eps});
+  Tensor y =
+      batch_norm(x, running_mean, running_var, weight, bias,
+                 {.training = this->is_training() || !tracks,
+                  .momentum = options_.momentum.value_or(average),
+                  .eps = options_.eps,
+                  .peers = this->is_training() && this->find_peers() ? this->find_peers()() : nullptr});
   if (counts) kernels::fill(num_batches_tracked, batches);
   return y;
 }
@@ -64,12 +77,13 @@ void BatchNorm<spatial_dims>::members(Visitor& visitor) {
 
 template <int spatial_dims>
 std::string BatchNorm<spatial_dims>::describe() const {
-  return fmt::format("BatchNorm{}d({}, eps={}, momentum={}, affine={}, bias={}, track_running_stats={})",
-                     spatial_dims, num_features_, options_.eps,
-                     options_.momentum ? fmt::format("{}", *options_.momentum) : "none", weight.defined(),
-                     bias.defined(), running_mean.defined());
+  return fmt::format("{}({}, eps={}, momentum={}, affine={}, bias={}, track_running_stats={})",
+                     this->find_peers() ? "SyncBatchNorm" : class_name<spatial_dims>, num_features_,
+                     options_.eps, options_.momentum ? fmt::format("{}", *options_.momentum) : "none",
+                     weight.defined(), bias.defined(), running_mean.defined());
 }
 
+template class BatchNorm<any_dims>;
 template class BatchNorm<1>;
 template class BatchNorm<2>;
 

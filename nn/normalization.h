@@ -17,10 +17,12 @@ struct BatchNormOptions {
   bool track_running_stats = true;  ///< without, evaluation too uses the batch's statistics
 };
 
-/// batch_norm() of [N, C] or [N, C, L] (BatchNorm1d), of [N, C, H, W] (BatchNorm2d). Parameters weight and
-/// bias [num_features]; buffers running_mean, running_var (from 0 and 1) and num_batches_tracked (int64),
-/// which each batch in training changes. Throws Error for other shapes and in training for one value per
-/// channel, and changes no buffer then.
+inline constexpr int any_dims = 0;
+
+/// batch_norm() of [N, C] or [N, C, L] (BatchNorm1d), of [N, C, H, W] (BatchNorm2d), of [N, C, …] (any_dims,
+/// what SyncBatchNorm is made of). Parameters weight and bias [num_features]; buffers running_mean,
+/// running_var (from 0 and 1) and num_batches_tracked (int64), which each batch in training changes. Throws
+/// Error for other shapes and in training for one value per channel, and changes no buffer then.
 template <int spatial_dims>
 class BatchNorm : public Layer<BatchNorm<spatial_dims>> {
  public:
@@ -28,6 +30,9 @@ class BatchNorm : public Layer<BatchNorm<spatial_dims>> {
   Tensor forward(const Tensor& x);
   void members(Visitor& visitor) override;
   std::string describe() const override;
+  /// Makes this layer and its copies normalise one batch together with those that `find` tells, in training.
+  /// SyncBatchNorm's part.
+  void synchronise(FindPeers find) { this->set_find_peers(std::move(find)); }
 
   Tensor weight, bias, running_mean, running_var, num_batches_tracked;
 
@@ -36,6 +41,7 @@ class BatchNorm : public Layer<BatchNorm<spatial_dims>> {
   BatchNormOptions options_;
 };
 
+extern template class BatchNorm<any_dims>;
 extern template class BatchNorm<1>;
 extern template class BatchNorm<2>;
 using BatchNorm1d = BatchNorm<1>;

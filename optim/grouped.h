@@ -12,6 +12,8 @@ namespace tern::optim {
 template <class Options, class State>
 class GroupedOptimizer : public Optimizer {
  public:
+  using GroupOptions = Options;
+
   /// Throws Error for options that make no sense, and as add_parameters() does.
   explicit GroupedOptimizer(const std::vector<Tensor>& params, const Options& options = {})
       : GroupedOptimizer(std::vector<ParamGroup<Options>>{{params, options}}) {}
@@ -34,6 +36,9 @@ class GroupedOptimizer : public Optimizer {
   Options& options(size_t group = 0) { return groups_[checked(group)].options; }
 
  protected:
+  /// Whether step() is to change parameter `i`.
+  virtual bool is_stepped(size_t) const { return true; }
+
   void check_options(size_t group) const override { groups_[group].options.validate(); }
   void visit_options(size_t group, StateVisitor& visitor) override { groups_[group].options.visit(visitor); }
   void visit_state(size_t i, StateVisitor& visitor) override { state_[i].visit(visitor); }
@@ -49,7 +54,7 @@ class GroupedOptimizer : public Optimizer {
       group.options.validate();
       entries.clear();
       for (size_t i = group.begin; i < group.end; ++i) {
-        const Tensor gradient = parameters_[i].grad();
+        const Tensor gradient = is_stepped(i) ? parameters_[i].grad() : Tensor();
         if (gradient.defined()) entries.push_back(make(parameters_[i], gradient, state_[i], group.options));
       }
       run(entries, group.options);

@@ -148,7 +148,7 @@ void Optimizer::load_state_dict(const TensorMap& state) {
     if (!loader.known.contains(name)) loader.problems += " unexpected: " + name + ";";
   }
   check(loader.problems.empty(), "load_state_dict: the state does not fit the optimizer;", loader.problems);
-  const TensorMap before = state_dict();
+  const TensorMap before = Optimizer::state_dict();
   loader.apply = true;
   visit_all_options(loader, place);
   try {

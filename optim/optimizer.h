@@ -46,11 +46,11 @@ class Optimizer {
 
   /// State of parameters ("state.3.momentum_buffer", counted over all groups) and options of groups
   /// ("group.0.lr"), as handles.
-  TensorMap state_dict() const;
+  virtual TensorMap state_dict() const;
   /// Puts a state back, bit for bit; where a parameter has another dtype than when it was saved, converted.
   /// Throws Error naming what is missing, unexpected, undefined, of another shape or no count, and for
   /// options that the constructor refuses; then nothing has changed.
-  void load_state_dict(const TensorMap& state);
+  virtual void load_state_dict(const TensorMap& state);
 
  protected:
   Optimizer() = default;

@@ -150,23 +150,28 @@ TEST_CASE("NaN stays in its channel, row or group") {
   CHECK(nans(group_norm(x, 2)) == 6);
 }
 
-TEST_CASE("sums that others add to make one batch of several") {
-  // As if another held the same values: moments as before, and so is dx where both have the same dy.
-  const auto twice = [](const Tensor& sums) { mul_(sums, 2.0); };
+TEST_CASE("peers make one batch of several parts") {
+  // As if another part held the same values: then dx is that of both where both have the same dy.
+  struct Twin : kernels::BatchPeers {
+    Tensor gather(const Tensor& row) const override { return stack({row, row}); }
+    void add(const Tensor& sums) const override { mul_(sums, 2.0); }
+  };
+  const auto twin = std::make_shared<Twin>();
   const Tensor x = scattered({5, 3, 2}), dy = upstream({5, 3, 2});
-  const auto run = [&](const Tensor& input, const Tensor& start, kernels::AddSums add) {
+  const auto run = [&](const Tensor& input, const Tensor& start,
+                       std::shared_ptr<const kernels::BatchPeers> peers) {
     const Tensor mean = zeros({3}, float64), var = ones({3}, float64);
     const Tensor leaf = kernels::clone(input).requires_grad_();
     const Tensor y =
-        batch_norm(leaf, mean, var, {}, {}, {.training = true, .momentum = 0.5, .add_sums = add});
+        batch_norm(leaf, mean, var, {}, {}, {.training = true, .momentum = 0.5, .peers = std::move(peers)});
     return std::vector<Tensor>{y, grad(y, {leaf}, {.gradient = start})[0], mean, var};
   };
-  const std::vector<Tensor> half = run(x, dy, twice), whole = run(cat({x, x}), cat({dy, dy}), {});
+  const std::vector<Tensor> half = run(x, dy, twin), whole = run(cat({x, x}), cat({dy, dy}), nullptr);
   CHECK(distance(half[0], narrow(whole[0], 0, 0, 5)) < 1e-12);
   CHECK(distance(half[1], narrow(whole[1], 0, 0, 5)) < 1e-12);
   CHECK(distance(half[2], whole[2]) < 1e-12);
   CHECK(distance(half[3], whole[3]) < 1e-12);
-  CHECK(run(scattered({1, 3}), upstream({1, 3}), twice)[0].shape() == Shape{1, 3});  // two values are enough
+  CHECK(run(scattered({1, 3}), upstream({1, 3}), twin)[0].shape() == Shape{1, 3});  // two values are enough
 }
 
 TEST_CASE("half types take parameters of float32 and of their own") {
