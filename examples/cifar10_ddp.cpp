@@ -12,8 +12,8 @@ using namespace tern;
 using namespace tern::distributed;
 
 struct Options {
-  std::string dataset = "cifar10", data = ".", model = "cnn", device = "cpu", log, checkpoint, resume;
-  bool download = false, augment = false, sync_bn = false;
+  std::string dataset = "cifar10", data = ".", device = "cpu", log, checkpoint, resume;
+  bool download = false;
   int local_rank = get_local_rank(), epochs = 10, batch_size = 128, workers = 2, threads = get_num_threads();
   uint64_t seed = 0;
   double lr = 0.01, momentum = 0.9;
@@ -24,12 +24,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--dataset", o.dataset, "Which images")->check(CLI::IsMember({"cifar10", "fashion-mnist"}));
   app.add_option("--data", o.data, "Folder with the data set's files");
   app.add_flag("--download", o.download, "Fetch CIFAR-10 into --data first, where it is not there");
-  app.add_option("--model", o.model,
-                 "Which network: the tutorial's, or ResNet-18 with a stem for small images")
-      ->check(CLI::IsMember({"cnn", "resnet18"}));
-  app.add_flag("--sync-bn", o.sync_bn, "Normalise the batches of all processes as one (ResNet-18)");
   app.add_option("--local_rank,--local-rank", o.local_rank, "Which device of this machine --device cuda is");
-  app.add_flag("--augment", o.augment, "Train on random crops, half of them mirrored");
   app.add_option("--epochs", o.epochs, "Passes over the training images")->check(train::whole_number(1));
   app.add_option("--batch-size", o.batch_size, "Images per step and process")->check(train::whole_number(1));
   app.add_option("--lr", o.lr, "Learning rate")->check(train::number());
@@ -45,22 +40,12 @@ void add_options(CLI::App& app, Options& o) {
 
 // 32x32 images with three channels, values from -1 to 1, whatever the data set.
 data::ImageDataset load_images(const Options& o, bool train) {
-  std::vector<data::Transform> chain;
-  if (o.dataset != "cifar10") chain = {data::Pad(2), data::RepeatChannel(3)};
-  if (train && o.augment) {
-    chain.push_back(data::RandomCrop(32, {.padding = 4}));
-    chain.push_back(data::RandomHorizontalFlip());
-  }
-  chain.push_back(data::ToTensor());
-  chain.push_back(data::Normalize({0.5F, 0.5F, 0.5F}, {0.5F, 0.5F, 0.5F}));
-  const data::ImageOptions options{train, data::Compose(chain)};
-  return o.dataset == "cifar10" ? data::cifar10(o.data, options) : data::mnist(o.data, options);
+  data::Normalize normalize({0.5F, 0.5F, 0.5F}, {0.5F, 0.5F, 0.5F});
+  if (o.dataset == "cifar10") return data::cifar10(o.data, {train, {data::ToTensor(), normalize}});
+  return data::mnist(o.data, {train, {data::Pad(2), data::RepeatChannel(3), data::ToTensor(), normalize}});
 }
 
-nn::Sequential make_model(const Options& o) {
-  if (o.model == "resnet18") {
-    return nn::Sequential(nn::models::resnet18({.num_classes = 10, .stem = nn::models::ResNetStem::cifar}));
-  }
+nn::Sequential make_model() {
   return nn::Sequential(nn::Conv2d(3, 32, 3, {.padding = 1}), nn::ReLU(),  //
                         nn::Conv2d(32, 64, 3, {.padding = 1}), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
                         nn::Linear(64 * 16 * 16, 10));
@@ -109,8 +94,6 @@ double evaluate(nn::Sequential& model, Loader& loader, Device device) {
 // What must not change when a run is resumed.
 train::Notes settings(const Options& o) {
   return {{"dataset", o.dataset},
-          {"model", o.model},
-          {"augment", o.augment ? "yes" : "no"},
           {"batch_size", std::to_string(o.batch_size)},
           {"processes", std::to_string(get_world_size())},
           {"seed", std::to_string(o.seed)},
@@ -126,9 +109,8 @@ void run(Options o) {
   barrier();
   Loader train_loader = make_loader(o, true), test_loader = make_loader(o, false);
   const Device device(o.device == "cuda" ? fmt::format("cuda:{}", o.local_rank) : o.device);
-  nn::Sequential net = make_model(o);
+  nn::Sequential net = make_model();
   net.to(device);
-  if (o.sync_bn) nn::SyncBatchNorm::convert(net);
   nn::DistributedDataParallel model(net);
   optim::SGD optimizer(model.parameters(), {.lr = o.lr, .momentum = o.momentum});
   int64_t first_epoch = 0;
@@ -173,7 +155,7 @@ void run(Options o) {
 int main(int argc, char** argv) {
   return train::run_program([&] {
     Options options;
-    CLI::App app("Trains a small CNN, or a ResNet-18, on CIFAR-10 or Fashion-MNIST");
+    CLI::App app("Trains a small CNN on CIFAR-10 or Fashion-MNIST, on several processes");
     add_options(app, options);
     CLI11_PARSE(app, argc, argv);
     init_process_group();

@@ -3,6 +3,7 @@
 #include <tern/autograd/convert.h>
 #include <tern/autograd/functional.h>
 #include <tern/autograd/operators.h>
+#include <tern/autograd/rearrange.h>
 #include <tern/autograd/reductions.h>
 #include <tern/autograd/views.h>
 #include <tern/kernels/copy.h>
