@@ -2,10 +2,10 @@
 """Times steps of DistributedDataParallel among processes of this host in PyTorch (gloo) and in Tern, in turn;
 ddp_step.sh runs it.
 
-A step is zero_grad, forward, cross entropy, backward and SGD (learning rate 0.01, momentum 0.9) of the tutorial
-CNN, one thread a rank. Every round starts Tern's ranks (ddp_step.cpp), then PyTorch's, once in row-major order
-and once in channels-last, for each number of ranks. A figure is the median over the rounds of rank 0's median
-step; the ratio is to PyTorch's better mode.
+A step is zero_grad, forward, cross entropy, backward and SGD (learning rate 0.01, momentum 0.9) of the
+tutorial CNN, one thread a rank. Every round starts Tern's ranks (ddp_step.cpp), then PyTorch's, once in
+row-major order and once in channels-last, for each number of ranks. A figure is the median over the rounds of
+rank 0's median step; the ratio is to PyTorch's better mode.
 """
 
 import argparse
