@@ -75,3 +75,4 @@
 #include <tern/train/program.h>
 #include <tern/train/progress.h>
 #include <tern/train/running_loss.h>
+#include <tern/train/trace.h>

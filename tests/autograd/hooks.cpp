@@ -1,4 +1,5 @@
 #include <tern/autograd/backward.h>
+#include <tern/autograd/backward_observer.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/record.h>
 #include <tern/autograd/reductions.h>
@@ -133,4 +134,49 @@ TEST_CASE("only leaves that require a gradient take hooks") {
   CHECK(fails_with("the hook is empty",
                    [&] { register_post_accumulate_grad_hook(x, std::function<void(const Tensor&)>()); }));
   backward(sum(x));
+}
+
+namespace {
+
+// Notes what it is told as text.
+struct Notes : BackwardObserver {
+  void begin(const std::vector<size_t>& leaves) override {
+    text += "begin";
+    for (const size_t leaf : leaves) text += " " + std::to_string(leaf);
+  }
+  void complete(size_t leaf) override { text += "; " + std::to_string(leaf); }
+  void end() override { text += "; end"; }
+  void abandon() noexcept override { text += "; abandoned"; }
+  std::string text;
+};
+
+}  // namespace
+
+TEST_CASE("an observer learns which leaves a backward reaches, when each is complete, and when all is done") {
+  Notes notes;
+  const Tensor a = ones({2}, float64).requires_grad_(), b = ones({2}, float64).requires_grad_(),
+               c = ones({2}, float64).requires_grad_();
+  observe_backward(a, &notes, 7);
+  observe_backward(b, &notes, 8);
+  observe_backward(c, &notes, 9);
+  CHECK((is_observed(a) && !is_observed(a * 1.0)));
+  const auto told = [&](const std::function<void()>& action) {
+    notes.text.clear();
+    action();
+    return notes.text;
+  };
+  CHECK(told([&] { backward(sum((a * a) * b)); }) == "begin 8 7; 8; 7; end");
+  CHECK(told([&] { backward(a, {.gradient = ones({2}, float64)}); }) == "begin 7; 7; end");
+  CHECK(told([&] { grad(sum(a * b), {a}); }).empty());
+  const Tensor broken =
+      record("breaks", a.detach(), {a}, [](const Tensor&) -> Gradients { throw Error("on purpose"); });
+  CHECK(told([&] { CHECK(fails_with("on purpose", [&] { backward(sum(broken * c)); })); }) ==
+        "begin 9 7; 9; abandoned");
+  CHECK(fails_with("observed already", [&] { observe_backward(a, &notes); }));
+  CHECK(fails_with("needs a leaf that requires", [&] { observe_backward(ones({2}), &notes); }));
+  observe_backward(b, nullptr);
+  CHECK(told([&] { backward(sum(a * b)); }) == "begin 7; 7; end");
+  observe_backward(a, nullptr);
+  observe_backward(c, nullptr);
+  CHECK(told([&] { backward(sum(a * c)); }).empty());
 }

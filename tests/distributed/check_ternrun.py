@@ -6,6 +6,7 @@
 --kills N kills, stops or ends a rank N times at random moments instead of running the other tests.
 """
 
+import json
 import os
 import pty
 import random
@@ -32,6 +33,26 @@ class Jobs(Base):
         self.assertIn("[rank 2] even 1 sum 2", lines)
         refused = [line for line in lines if line.startswith("[rank 1] even refused")]
         self.assertIn("all_reduce: this rank is no member", refused[0])
+
+    def test_ranks_train_as_one_process_does(self) -> None:
+        weights = set()
+        for count in (1, 2, 3):
+            lines = self.ranks(count, "init", "ddp", "5").stdout.splitlines()
+            self.assertEqual(len(lines), count)
+            weights |= {line.split("] ")[1] if "] " in line else line for line in lines}
+        self.assertEqual(len(weights), 1, weights)
+
+    def test_a_traced_job_shows_reductions_beside_backward(self) -> None:
+        self.ranks(2, "init", "ddp", "5", TERN_TRACE="trace.json")
+        for rank in range(2):
+            events = json.loads((self.folder / f"trace.rank{rank}.json").read_text())["traceEvents"]
+            threads = {
+                name: {event["tid"] for event in events if event["name"] == name}
+                for name in ("all_reduce", "linear backward", "wait for gradients")
+            }
+            self.assertEqual(threads["linear backward"], threads["wait for gradients"])
+            self.assertEqual(len(threads["linear backward"]), 1)
+            self.assertEqual(len(threads["all_reduce"] - threads["linear backward"]), 1)
 
     def test_the_environment(self) -> None:
         names = (

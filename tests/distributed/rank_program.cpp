@@ -5,6 +5,7 @@
 // - groups: new_group of the even ranks, and of all in reverse; sums in both
 // - again: destroy_process_group and init_process_group, three times
 // - steps FILE N: a small training; rank 0 writes FILE after each step, and all go on from it at the start
+// - ddp STEPS: trains 12 samples, divided among the ranks, and says the sum of the weights
 // - say TEXT, complain TEXT: a line on standard output, on standard error
 // - on RANK …  end: what follows on this rank only; first … end: only before any restart
 // - exit CODE, kill, stop; later SECONDS and one of these: by another thread
@@ -70,6 +71,27 @@ void groups() {
   }
   say("reverse " + std::to_string(get_rank(all)) + " sum " +
       std::to_string(static_cast<int>(sum_of(1, all))));
+}
+
+void ddp(int64_t steps) {
+  nn::Sequential net(nn::Linear(4, 5), nn::Tanh(), nn::Linear(5, 2));
+  net.to(float64);
+  for (const Tensor& parameter : net.parameters()) {
+    const Tensor values = to(cos(arange(parameter.numel())), float64) + get_rank();
+    parameter.set_data(reshape(values, parameter.shape()));
+  }
+  nn::DistributedDataParallel model(net);
+  optim::AdamW optimizer(model.parameters(), {.lr = 0.01});
+  const Tensor x = reshape(to(sin(arange(48)), float64), {12, 4});
+  for (int64_t step = 0; step < steps; ++step) {
+    optimizer.zero_grad();
+    const int64_t rows = 12 / get_world_size();
+    backward(mean(square(model(narrow(x, 0, get_rank() * rows, rows)))));
+    optimizer.step();
+  }
+  double total = 0;
+  for (const Tensor& parameter : net.parameters()) total += sum(square(parameter.detach())).item<double>();
+  say("weights " + std::to_string(total));
 }
 
 void again() {
@@ -150,6 +172,7 @@ const std::map<std::string, Action> actions = {
        const std::string file = take(rest);
        steps(file, std::stoi(take(rest)));
      }},
+    {"ddp", [](Arguments& rest) { ddp(std::stoi(take(rest))); }},
     {"on",
      [](Arguments& rest) {
        if (take(rest) != process_variable("RANK").value_or("")) skip(rest);
