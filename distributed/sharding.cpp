@@ -55,6 +55,12 @@ class ReceiveState : public StateVisitor {
   const Tensor& parameter_;
 };
 
+Tensor room_for(const std::vector<Tensor>& list) {
+  int64_t count = 0;
+  for (const Tensor& x : list) count += x.numel();
+  return empty({count}, list[0].dtype(), list[0].device());
+}
+
 }  // namespace
 
 Shards::Shards(const std::vector<Tensor>& parameters, const distributed::Group& group)
@@ -80,7 +86,7 @@ void Shards::share(const std::vector<Tensor>& parameters) const {
       if (owners_[i] == owner) alike[{x.dtype(), {x.device().type, x.device().index}}].push_back(x.detach());
     }
     for (const auto& [key, list] : alike) {
-      const Tensor flat = distributed::joined(list);  // the others' values are overwritten
+      const Tensor flat = owner == group_->rank() ? distributed::joined(list) : room_for(list);
       distributed::broadcast(flat, group_->ranks()[static_cast<size_t>(owner)], {.group = group_});
       if (owner != group_->rank()) distributed::deliver(flat, list);
     }

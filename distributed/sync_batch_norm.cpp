@@ -48,7 +48,7 @@ void SyncBatchNorm::convert_all(Module& module, const Group& group) {
   module.each_module([&](const std::string&, Module& part) {
     synchronise(part, static_cast<BatchNorm1d*>(nullptr));
     synchronise(part, static_cast<BatchNorm2d*>(nullptr));
-    synchronise(part, static_cast<SyncBatchNorm*>(nullptr));
+    synchronise(part, static_cast<BatchNorm<any_dims>*>(nullptr));
   });
 }
 

@@ -148,7 +148,7 @@ class Demo(unittest.TestCase):
 
     def test_it_is_short_enough_to_copy(self) -> None:
         source = Path(__file__).resolve().parents[2] / "examples" / "cifar10.cpp"
-        self.assertLessEqual(len(source.read_text().splitlines()), 150)
+        self.assertLessEqual(len(source.read_text().splitlines()), 170)
 
 
 if __name__ == "__main__":
