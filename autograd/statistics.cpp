@@ -158,6 +158,7 @@ Tensor logsumexp(const Tensor& x, const Shape& dims, bool keepdim) {
   return reduction(
       "logsumexp", x, dims, keepdim,
       [=](const Tensor& t) {
+        if (t.numel() == 0) return unary(Log{}, kernels::sum(t, dims, true));  // of nothing: log(0)
         const Tensor most = kernels::max(t, dims, true);
         // Infinite ones can't be subtracted, and need not be.
         const Tensor infinite = compare(Equal{}, unary(Abs{}, most), scalar_like(infinity, most));

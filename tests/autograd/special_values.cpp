@@ -191,6 +191,12 @@ TEST_CASE("statistics of little, of zeros and of infinities") {
   CHECK(fails_with("norm: p must be above 0", [] { norm(row({1}), 0); }));
   CHECK(gives(logsumexp(row({-infinite, -infinite}), {0}, true), {-infinite}));
   CHECK(gives(logsumexp(row({infinite, 0}), {0}, true), {infinite}));
+  CHECK(gives(logsumexp(empty({2, 0}), {1}), {-infinite, -infinite}));
+  CHECK(logsumexp(empty({2, 0, 1}), {0}).shape() == Shape{0, 1});
+  CHECK(logsumexp(empty({0, 3}, float64), Shape{}).item<double>() == -infinite);
+  const Tensor none = empty({2, 0}).requires_grad_();
+  backward(sum(logsumexp(none, {1})));
+  CHECK(none.grad().shape() == Shape{2, 0});
   CHECK(gives(logsumexp(row({not_a_number, 0}), {0}, true), {not_a_number}));
   CHECK(gives(slope({-infinite, -infinite}, [](const Tensor& x) { return logsumexp(x, {0}); }),
               {0, 0}));  // PyTorch: NaN

@@ -36,7 +36,6 @@ class Example(Base):
         return [json.loads(line) for line in (self.folder / name).read_text().splitlines()]
 
     def test_two_processes_are_one_with_twice_the_batch(self) -> None:
-        # 201 images: the last batch of one process has an image less.
         for ranks in (1, 2):
             arguments = ("--batch-size", str(32 // ranks), "--log", f"log{ranks}", "--epochs", "2")
             self.ternrun(*self.command(ranks, *arguments))
