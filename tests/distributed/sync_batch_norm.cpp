@@ -229,7 +229,9 @@ TEST_CASE("data-parallel training with SyncBatchNorm and a sharded AdamW takes t
                                                              {.process_group = group});
       const Sizes sizes(static_cast<size_t>(ranks), 3);
       train(model, optimizer, part_of(x, sizes, group->rank()), part_of(target, sizes, group->rank()));
-      for (const auto& [name, tensor] : net.state_dict()) {
+      for (const auto& entry : net.state_dict()) {  // clang++ 14 captures no structured bindings
+        const std::string& name = entry.first;
+        const Tensor& tensor = entry.second;
         CAPTURE(name);
         CHECK(distance(tensor, wanted.at(name)) < 1e-10);
       }
