@@ -11,4 +11,5 @@ set -euo pipefail
 # shellcheck source=benchmarks/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-run_against_pytorch allreduce "$@"
+prepare allreduce
+compare allreduce "$@"
