@@ -16,7 +16,7 @@
 //
 // A saved state is the whole optimizer's, by the names and numbers of the optimizer without sharing: it loads
 // into either, with any number of ranks. load_state_dict() takes the whole state on every rank, which keeps
-// its part.
+// its part. Not among the `.optimizers` of a Join, which would have to know all states.
 #pragma once
 
 #include <tern/distributed/sharding.h>
