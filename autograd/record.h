@@ -103,7 +103,7 @@ Tensor record_view(const char* operation, Tensor output, const Tensor& base, Clo
   Ref<Node> node = detail::make_node(operation, output, std::initializer_list<Tensor>{base},
                                      std::forward<Closure>(closure));
   node->is_view = true;
-  base.impl()->has_views = true;
+  base.impl()->has_views.store(true, std::memory_order_relaxed);
   detail::attach(output, node);
   return output;
 }

@@ -10,6 +10,7 @@
 #include <tern/core/layout.h>
 #include <tern/core/storage.h>
 
+#include <atomic>
 #include <iosfwd>
 
 namespace tern {
@@ -103,8 +104,9 @@ class TensorImpl : public RefCounted {
   Layout layout;
   DType dtype;
   bool requires_grad = false;
-  bool has_views =
-      false;  ///< a recorded view of it exists: in-place operations could not tell the view's past
+  /// A recorded view of it exists: in-place operations could not tell the view's past. Atomic, for threads
+  /// may take views of one tensor at the same time.
+  std::atomic<bool> has_views = false;
   bool is_number = false;  ///< stands for a number of the program: its dtype counts by its kind alone
   Tensor grad;
   Tensor grad_slot;  ///< where the gradient must lie once there is one (a slice of a bucket), or undefined

@@ -102,6 +102,18 @@ TEST_CASE("threads with graphs of their own walk at the same time") {
   }
 }
 
+TEST_CASE("threads may take views of one leaf at the same time") {
+  const Tensor x = ones({4}, float64).requires_grad_();
+  std::vector<Tensor> parts(4);
+  std::vector<std::thread> running;
+  for (int t = 0; t < 4; ++t) {
+    running.emplace_back([&, t] { parts[static_cast<size_t>(t)] = narrow(x, 0, t, 1) * (t + 1); });
+  }
+  for (std::thread& thread : running) thread.join();
+  backward(sum(cat(parts)));
+  CHECK(distance(x.grad(), arange(1, 5)) == 0);
+}
+
 TEST_CASE("one graph is not walked by two calls at the same time") {
   const Tensor x = ones({1}, float64).requires_grad_();
   Tensor y;

@@ -180,9 +180,9 @@ TEST_CASE("calls end at once when the server's process dies") {
     ::pause();
   }
   int port = 0;
+  ::close(ends[1]);
   REQUIRE(::read(ends[0], &port, sizeof port) == sizeof port);
   ::close(ends[0]);
-  ::close(ends[1]);
   const auto store = tcp_store("127.0.0.1", port);
   auto wait = std::async(std::launch::async,
                          [&] { return error_of<DistributedError>([&] { store->get("never", 60s); }); });
