@@ -93,7 +93,7 @@ TEST_CASE("transposed convolution refuses what does not fit") {
     CHECK(fails_with("conv_transpose2d: ", transposed({.groups = much})));
   }
   CHECK(fails_with("output_padding must be from 0 to below stride", transposed({.output_padding = 1})));
-  CHECK(fails_with("nothing is left of input", transposed({.padding = 2})));
+  CHECK(fails_with("less than nothing is left of input", transposed({.padding = 3})));
   CHECK(fails_with("conv_transpose2d: input [1, 2, 3, 3] does not fit weight", [&] {
     conv_transpose2d(x, ones({3, 1, 2, 2}));
   }));
@@ -105,6 +105,21 @@ TEST_CASE("transposed convolution refuses what does not fit") {
     conv_transpose2d(full({1, 2, 3, 3}, 1, int64), weight);
   }));
   CHECK(fails_with("conv1d: needs an input [N, C, L]", [&] { conv1d(x, weight); }));
+}
+
+TEST_CASE("transposed convolution whose padding takes all away is empty, its gradients zero, as in PyTorch") {
+  const ConvTranspose2dOptions options{
+      .stride = {2, 3}, .padding = {2, 3}, .output_padding = {0, 1}, .groups = 2};
+  const auto emptied = [&](const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    const Tensor y = conv_transpose2d(x, weight, bias, options);
+    CHECK(y.shape() == Shape{2, 6, 0, 0});
+    return y;
+  };
+  for (const DType dtype : {float32, float64, bfloat16}) {
+    const std::vector<Tensor> inputs{ones({2, 4, 2, 2}, dtype), ones({4, 3, 2, 2}, dtype), ones({6}, dtype)};
+    const std::vector<Tensor> found = gradients(emptied, inputs);
+    for (size_t i = 0; i < inputs.size(); ++i) CHECK(equal(found[i], zeros_like(inputs[i])));
+  }
 }
 
 TEST_CASE("transposed convolution of half types rounds once, its bias included") {
