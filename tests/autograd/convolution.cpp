@@ -59,6 +59,30 @@ TEST_CASE("images beyond 2^31 elements are left to the loops that count in 64 bi
                                       {.padding = 1}));
 }
 
+TEST_CASE("fused ReLU and pool give the single steps' gradients at zeros and between equals, to the bit") {
+  // Halves: sums are exact, many are 0, and many windows have several maxima.
+  const auto halves = [](const Shape& shape, DType dtype) {
+    return round(scattered(shape, -2, 2, dtype)) / 2;
+  };
+  for (const DType dtype : {float32, float64}) {
+    for (const int64_t channels : {1, 3, 40}) {
+      const std::vector<Tensor> values{halves({2, channels, 8, 10}, dtype),
+                                       halves({33, channels, 3, 3}, dtype), halves({33}, dtype)};
+      const auto same = [&](const Convolution& fused, const Convolution& single) {
+        const std::vector<Tensor> got = gradients(fused, values), want = gradients(single, values);
+        return equal(got[0], want[0]) && equal(got[1], want[1]) && equal(got[2], want[2]);
+      };
+      CHECK(same([](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d_relu(x, w, b); },
+                 [](const Tensor& x, const Tensor& w, const Tensor& b) { return relu(conv2d(x, w, b)); }));
+      CHECK(same(
+          [](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d_relu_max_pool2d(x, w, b); },
+          [](const Tensor& x, const Tensor& w, const Tensor& b) {
+            return max_pool2d(relu(conv2d(x, w, b)), 2);
+          }));
+    }
+  }
+}
+
 TEST_CASE("fused ReLU and pool give the single steps' gradients where values are NaN") {
   for (const int64_t channels : {1, 3, 40}) {
     std::vector<double> pixels = values_of(scattered({1, channels, 6, 6}));
