@@ -157,6 +157,7 @@ TEST_CASE("activations far out, and for integers") {
   CHECK(gives(softplus(row({-800, 200, not_a_number})), {0, 200, not_a_number}));
   CHECK(gives(slope({-800, 0, 200}, [](const Tensor& x) { return softplus(x); }), {0, 0.5, 1}));
   CHECK(gives(elu(row({-infinite, infinite, not_a_number})), {-1, infinite, not_a_number}));
+  CHECK(gives(slope({-infinite, infinite, not_a_number}, [](const Tensor& x) { return elu(x); }), {0, 1, 1}));
   CHECK(gives(slope({-800, 800}, [](const Tensor& x) { return silu(x); }), {0, 1}));
   CHECK(gives(gelu(row({-40, 40, not_a_number})), {0, 40, not_a_number}));
   for (const auto& activation : std::vector<Tensor (*)(const Tensor&)>{
