@@ -23,6 +23,7 @@
 #include <tern/core/npy.h>
 #include <tern/core/profile.h>
 #include <tern/core/random.h>
+#include <tern/core/random_journal.h>
 #include <tern/core/safetensors.h>
 #include <tern/core/tensor.h>
 #include <tern/core/thread_pool.h>

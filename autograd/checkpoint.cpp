@@ -2,7 +2,7 @@
 
 #include <tern/autograd/record.h>
 #include <tern/autograd/walk.h>
-#include <tern/core/random.h>
+#include <tern/core/random_journal.h>
 #include <tern/kernels/copy.h>
 
 #include <algorithm>
@@ -15,20 +15,25 @@ using detail::Walk;
 
 thread_local bool recomputing = false;
 
-// While it lives, the device's random numbers are those that followed `start`.
+using Starts = std::vector<RandomJournal::Start>;
+
+// While it lives, the generators' random numbers are those that followed `starts`.
 class Replay {
  public:
-  Replay(Device device, RandomState start)
-      : generator_(default_generator(device)), after_(generator_.state()) {
-    generator_.set_state(start);
+  explicit Replay(const Starts& starts) {
+    for (const auto& [generator, state] : starts) {
+      after_.push_back({generator, generator->state()});
+      generator->set_state(state);
+    }
   }
-  ~Replay() { generator_.set_state(after_); }
+  ~Replay() {
+    for (const auto& [generator, state] : after_) generator->set_state(state);
+  }
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
  private:
-  Generator& generator_;
-  RandomState after_;
+  Starts after_;
   RecomputingGuard recomputing_;
 };
 
@@ -45,9 +50,9 @@ struct Segment {
   CheckpointFunction function;
   std::vector<SavedTensor> inputs;
   std::vector<bool> requires_grad;
-  std::vector<Edge> outside;  // what the function uses besides
-  Device device;
-  RandomState start;
+  std::vector<Edge> outside;          // what the function uses besides,
+  std::vector<SavedTensor> captured;  // and those of it that are leaves
+  Starts starts;
 
   Gradients backward(const Tensor& dy, Wants wants) const;
 };
@@ -55,12 +60,13 @@ struct Segment {
 Gradients Segment::backward(const Tensor& dy, Wants wants) const {
   std::vector<Tensor> kept;
   for (const SavedTensor& input : inputs) kept.push_back(input.get());
+  for (const SavedTensor& leaf : captured) leaf.get();  // refuses changes
   const uint64_t first = next_sequence();
   const std::vector<Tensor> leaves = as_leaves(kept, requires_grad);
   Tensor y;
   {
     const EnableGradGuard recording;
-    const Replay replay(device, start);
+    const Replay replay(starts);
     y = function(leaves);
   }
   check(y.shape() == dy.shape() && y.dtype() == dy.dtype(), "checkpoint: the function gave ", y.dtype(),
@@ -98,13 +104,16 @@ Tensor checkpoint(CheckpointFunction function, const std::vector<Tensor>& inputs
     segment.inputs.emplace_back(input);
     segment.requires_grad.push_back(input.requires_grad());
   }
-  segment.device = inputs.empty() ? Device() : inputs[0].device();
-  segment.start = default_generator(segment.device).state();
   const uint64_t first = next_sequence();
   const std::vector<Tensor> leaves = as_leaves(inputs, segment.requires_grad);
   // This run is recorded only to learn what the function uses: its graph goes before anything else is
   // computed.
-  Tensor y = function(leaves);
+  Tensor y;
+  {
+    const RandomJournal journal;
+    y = function(leaves);
+    segment.starts = journal.starts();
+  }
   check(y.defined(), "checkpoint: the function returned an undefined tensor");
   if (!y.requires_grad()) return y;
   std::vector<Edge> own;
@@ -114,7 +123,9 @@ Tensor checkpoint(CheckpointFunction function, const std::vector<Tensor>& inputs
     Walk walk(y, "checkpoint", first);
     walk.collect(Walk::Into::results);
     for (const Edge& end : walk.ends()) {
-      if (std::find(own.begin(), own.end(), end) == own.end()) segment.outside.push_back(end);
+      if (std::find(own.begin(), own.end(), end) != own.end()) continue;
+      segment.outside.push_back(end);
+      if (end.leaf) segment.captured.emplace_back(Tensor(end.leaf));
     }
   }
   y = y.detach();

@@ -50,9 +50,10 @@ Tensor tril(const Tensor& x, int64_t diagonal = 0);
 Tensor triu(const Tensor& x, int64_t diagonal = 0);
 
 /// x with padding[0] elements before and padding[1] after its last dimension, [2] and [3] for the one before
-/// it, and so on ({left, right, top, bottom} of images); negative numbers cut off. torch.nn.functional.pad,
-/// for any number of dimensions in every mode. Throws Error where more is cut off than there is, and where
-/// the elements to mirror or repeat are not all there.
+/// it, and so on ({left, right, top, bottom} of images); negative numbers cut off: circular repeats what
+/// is left, reflect and replicate the edges that were there before. torch.nn.functional.pad, for any number
+/// of dimensions in every mode. Throws Error where more is cut off than there is, and where the elements to
+/// mirror or repeat are not all there.
 Tensor pad(const Tensor& x, const std::vector<int64_t>& padding, PadMode mode = PadMode::constant,
            Scalar value = 0);
 

@@ -117,14 +117,15 @@ Tensor norm_of(const Tensor& x, double p, const Shape& dims) {
   return kernels::where(sound, root(sum, p), scaled_norm(x, p, dims));
 }
 
-// The norm for finite p, dx = dy sign(x) (|x| / y)^(p-1).
+// The norm for finite p, dx = dy sign(x) (|x| / y)^(p-1), 0 at x = 0 for p < 1 too.
 Tensor power_norm(const Tensor& x, double p, const Shape& dims, bool keepdim) {
   return reduction(
       "norm", x, dims, keepdim, [=](const Tensor& t) { return norm_of(t, p, dims); },
       [=](const Tensor& t, const Tensor& y, const Tensor& dy) {
         if (p == 2) return kernels::mul(dy, quotient_or_zero(t, y));
         const Tensor share = unary(Power{p - 1}, quotient_or_zero(unary(Abs{}, t), y));
-        return kernels::mul(dy, kernels::mul(unary(Sign{}, t), share));
+        const Tensor slope = kernels::mul(unary(Sign{}, t), share), zero = scalar_like(0, t);
+        return kernels::mul(dy, p < 1 ? kernels::where(compare(Equal{}, t, zero), zero, slope) : slope);
       });
 }
 

@@ -10,6 +10,7 @@
 #include <tern/autograd/anomaly.h>
 #include <tern/autograd/checkpoint.h>
 #include <tern/autograd/grad_mode.h>
+#include <tern/core/random_journal.h>
 
 namespace tern {
 
@@ -18,18 +19,23 @@ struct ThreadModes {
   bool grad_enabled = is_grad_enabled();
   bool anomaly_detected = is_anomaly_detected();
   bool recomputing = is_recomputing();
+  RandomJournal* journal = RandomJournal::current();  ///< outlives the work
 };
 
 /// Gives the calling thread these modes until it goes out of scope.
 class ThreadModesGuard {
  public:
   explicit ThreadModesGuard(const ThreadModes& modes)
-      : grad_(modes.grad_enabled), anomaly_(modes.anomaly_detected), recomputing_(modes.recomputing) {}
+      : grad_(modes.grad_enabled),
+        anomaly_(modes.anomaly_detected),
+        recomputing_(modes.recomputing),
+        journal_(modes.journal) {}
 
  private:
   GradModeGuard grad_;
   AnomalyGuard anomaly_;
   RecomputingGuard recomputing_;
+  RandomJournalGuard journal_;
 };
 
 }  // namespace tern

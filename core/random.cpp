@@ -1,6 +1,7 @@
 #include <tern/core/random.h>
 
 #include <tern/core/error.h>
+#include <tern/core/random_journal.h>
 
 namespace tern {
 namespace {
@@ -35,6 +36,7 @@ RandomState Generator::reserve(int64_t count) {
   check(count >= 0, "reserve: the count must not be negative, got ", count);
   const std::lock_guard lock(mutex_);
   const RandomState start = state_;
+  RandomJournal::note(*this, start);
   state_.offset += (static_cast<uint64_t>(count) + 3) / 4;
   return start;
 }

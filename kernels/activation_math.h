@@ -52,7 +52,7 @@ struct Elu {
   }
   template <class T>
   TERN_HOST_DEVICE T gradient_at_input(T x, T dy) const {
-    return x > T(0) ? dy : dy * (static_cast<T>(alpha) * math::exp(x));
+    return x <= T(0) ? dy * (static_cast<T>(alpha) * math::exp(x)) : dy;
   }
 };
 

@@ -51,8 +51,8 @@ Shape conv_transpose2d_shape(const Shape& x, const Shape& weight, const ConvTran
   const Shape y{x[0], weight[1] * o.groups,
                 output_size(x[2], weight[2], o.stride.h, o.padding.h, o.dilation.h, o.output_padding.h),
                 output_size(x[3], weight[3], o.stride.w, o.padding.w, o.dilation.w, o.output_padding.w)};
-  check(y[2] >= 1 && y[3] >= 1, operation, ": nothing is left of input ", x, " with weight ", weight,
-        " and padding ", o.padding);
+  check(y[2] >= 0 && y[3] >= 0, operation, ": less than nothing is left of input ", x, " with weight ",
+        weight, " and padding ", o.padding);
   return y;
 }
 

@@ -215,10 +215,31 @@ void for_each_border(const Tensor& y, const Sides& sides, PadMode mode, Body&& b
   }
 }
 
+// Edges to mirror and to repeat are x's own, as in PyTorch: what is cut off is cut after them. Where one call
+// does both, it is two: adding, then cutting.
+struct Steps {
+  std::vector<int64_t> adding, cutting;
+  bool are_two = false;
+
+  Steps(const std::vector<int64_t>& padding, PadMode mode) {
+    for (const int64_t number : padding) {
+      adding.push_back(std::max<int64_t>(number, 0));
+      cutting.push_back(std::min<int64_t>(number, 0));
+    }
+    are_two =
+        (mode == PadMode::reflect || mode == PadMode::replicate) && adding != padding && cutting != padding;
+  }
+};
+
 }  // namespace
 
 Tensor pad(const Tensor& x, const std::vector<int64_t>& padding, PadMode mode, Scalar value) {
   check_device_kernels(x.device(), "pad");
+  if (const Steps steps(padding, mode); steps.are_two) {
+    const Shape added = sides_of(x.shape(), steps.adding, mode).shape;
+    sides_of(added, steps.cutting, mode);
+    return pad(pad(x, steps.adding, mode, value), steps.cutting, mode, value);
+  }
   const Sides sides = sides_of(x.shape(), padding, mode);
   const bool nhwc = x.is_channels_last() && !x.is_contiguous();
   const Tensor y = empty(sides.shape, x.dtype(), x.device(),
@@ -238,6 +259,10 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& padding, PadMode mode, S
 
 Tensor pad_backward(const Tensor& dy, const Shape& x_shape, const std::vector<int64_t>& padding,
                     PadMode mode) {
+  if (const Steps steps(padding, mode); steps.are_two) {
+    const Shape added = sides_of(x_shape, steps.adding, mode).shape;
+    return pad_backward(pad_backward(dy, added, steps.cutting, mode), x_shape, steps.adding, mode);
+  }
   const Sides sides = sides_of(x_shape, padding, mode);
   Tensor folded = dy;
   if (mode != PadMode::constant) {

@@ -60,6 +60,9 @@ TEST_CASE("transposed convolutions") {
              return conv_transpose2d(x[0], x[1], {}, {.stride = 2, .padding = 1, .groups = 2});
            },
            {{{2, 4, 4, 4}, {4, 3, 3, 3}}});
+  check_op("conv_transpose2d",
+           [](const Inputs& x) { return conv_transpose2d(x[0], x[1], x[2], {.padding = 1}); },
+           {{{2, 2, 2, 3}, {2, 3, 1, 1}, {3}}, {{1, 16, 1, 1}, {16, 8, 2, 2}, {8}}});
 }
 
 TEST_CASE("convolutions through relu") {

@@ -91,6 +91,11 @@ TEST_CASE("padding") {
         samples);
     check_op("pad",
              [=](const Inputs& x) {
+               return pad(x[0], {1, -2, -2, 1}, mode);
+             },
+             {{{3, 4}}, {{2, 3, 4}}, {{2, 3, 4, 5}}, {{0, 3, 4}}, {{60, 70}}});
+    check_op("pad",
+             [=](const Inputs& x) {
                return pad(x[0], {2, 1}, mode);
              },
              {{{3}}, {{17}}, {{2, 3}}, {{2, 3, 4, 5}}});

@@ -4,6 +4,7 @@
 #include <tern/autograd/grad_mode.h>
 #include <tern/autograd/operators.h>
 #include <tern/autograd/reductions.h>
+#include <tern/autograd/thread_modes.h>
 #include <tern/autograd/views.h>
 #include <tern/core/allocator.h>
 #include <tern/core/random.h>
@@ -15,6 +16,9 @@
 #include <tern/tests/support/layouts.h>
 
 #include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <thread>
 
 using namespace tern;
 using namespace tern::tests;
@@ -132,6 +136,43 @@ TEST_CASE("a checkpoint's function knows its second run, and errors of both runs
   const Tensor changed = x * 1.0, z = checkpoint([](const Tensor&t) { return t * t; }, changed);
   add_(changed, 1);
   CHECK(fails_with("checkpoint: ", [&] { backward(sum(z)); }));
+}
+
+TEST_CASE("a checkpoint replays every generator that its function draws from, nested and on other threads") {
+  Generator own;
+  const Tensor x = ones({64}).requires_grad_();
+  const auto f = [&](const Tensor& t) { return dropout(dropout(t, 0.5, true, &own), 0.5); };
+  const auto elsewhere = [&](const Tensor& t) {
+    Tensor y;
+    const ThreadModes modes;
+    std::thread([&] {
+      const ThreadModesGuard guard(modes);
+      y = f(t);
+    }).join();
+    return y;
+  };
+  for (const CheckpointFunction& once :
+       std::initializer_list<CheckpointFunction>{[&](const auto& list) { return f(list[0]); },
+                                                 [&](const auto& list) { return checkpoint(f, list[0]); },
+                                                 [&](const auto& list) { return elsewhere(list[0]); }}) {
+    own.manual_seed(5);
+    const Tensor y = checkpoint(once, std::vector<Tensor>{x});
+    const RandomState after = own.state();
+    CHECK(bits_equal(grad(sum(y), {x})[0], y.detach()));
+    CHECK(own.state() == after);
+    CHECK(after.offset == 16);
+  }
+}
+
+TEST_CASE("a leaf that a checkpoint's function uses is not changed before backward") {
+  const Tensor x = leaf({3}), w = leaf({3});
+  const Tensor y = checkpoint([&](const Tensor& t) { return t * w; }, x);
+  {
+    const NoGradGuard off;
+    add_(w, 1);
+  }
+  CHECK(fails_with("checkpoint: a tensor of shape [3] that backward needs was changed",
+                   [&] { backward(sum(y)); }));
 }
 
 TEST_CASE("batch norm inside a checkpoint counts each batch once") {

@@ -59,6 +59,30 @@ TEST_CASE("images beyond 2^31 elements are left to the loops that count in 64 bi
                                       {.padding = 1}));
 }
 
+TEST_CASE("fused ReLU and pool give the single steps' gradients at zeros and between equals, to the bit") {
+  // Halves: sums are exact, many are 0, and many windows have several maxima.
+  const auto halves = [](const Shape& shape, DType dtype) {
+    return round(scattered(shape, -2, 2, dtype)) / 2;
+  };
+  for (const DType dtype : {float32, float64}) {
+    for (const int64_t channels : {1, 3, 40}) {
+      const std::vector<Tensor> values{halves({2, channels, 8, 10}, dtype),
+                                       halves({33, channels, 3, 3}, dtype), halves({33}, dtype)};
+      const auto same = [&](const Convolution& fused, const Convolution& single) {
+        const std::vector<Tensor> got = gradients(fused, values), want = gradients(single, values);
+        return equal(got[0], want[0]) && equal(got[1], want[1]) && equal(got[2], want[2]);
+      };
+      CHECK(same([](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d_relu(x, w, b); },
+                 [](const Tensor& x, const Tensor& w, const Tensor& b) { return relu(conv2d(x, w, b)); }));
+      CHECK(same(
+          [](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d_relu_max_pool2d(x, w, b); },
+          [](const Tensor& x, const Tensor& w, const Tensor& b) {
+            return max_pool2d(relu(conv2d(x, w, b)), 2);
+          }));
+    }
+  }
+}
+
 TEST_CASE("fused ReLU and pool give the single steps' gradients where values are NaN") {
   for (const int64_t channels : {1, 3, 40}) {
     std::vector<double> pixels = values_of(scattered({1, channels, 6, 6}));
@@ -93,7 +117,7 @@ TEST_CASE("transposed convolution refuses what does not fit") {
     CHECK(fails_with("conv_transpose2d: ", transposed({.groups = much})));
   }
   CHECK(fails_with("output_padding must be from 0 to below stride", transposed({.output_padding = 1})));
-  CHECK(fails_with("nothing is left of input", transposed({.padding = 2})));
+  CHECK(fails_with("less than nothing is left of input", transposed({.padding = 3})));
   CHECK(fails_with("conv_transpose2d: input [1, 2, 3, 3] does not fit weight", [&] {
     conv_transpose2d(x, ones({3, 1, 2, 2}));
   }));
@@ -105,6 +129,21 @@ TEST_CASE("transposed convolution refuses what does not fit") {
     conv_transpose2d(full({1, 2, 3, 3}, 1, int64), weight);
   }));
   CHECK(fails_with("conv1d: needs an input [N, C, L]", [&] { conv1d(x, weight); }));
+}
+
+TEST_CASE("transposed convolution whose padding takes all away is empty, its gradients zero, as in PyTorch") {
+  const ConvTranspose2dOptions options{
+      .stride = {2, 3}, .padding = {2, 3}, .output_padding = {0, 1}, .groups = 2};
+  const auto emptied = [&](const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    const Tensor y = conv_transpose2d(x, weight, bias, options);
+    CHECK(y.shape() == Shape{2, 6, 0, 0});
+    return y;
+  };
+  for (const DType dtype : {float32, float64, bfloat16}) {
+    const std::vector<Tensor> inputs{ones({2, 4, 2, 2}, dtype), ones({4, 3, 2, 2}, dtype), ones({6}, dtype)};
+    const std::vector<Tensor> found = gradients(emptied, inputs);
+    for (size_t i = 0; i < inputs.size(); ++i) CHECK(equal(found[i], zeros_like(inputs[i])));
+  }
 }
 
 TEST_CASE("transposed convolution of half types rounds once, its bias included") {

@@ -75,10 +75,18 @@ const GoldenTable operations{
     {"max_pool1d", golden_max_pool1d},
     {"conv1d", golden_conv1d},
     {"conv_transpose2d", golden_conv_transpose2d},
+    {"conv2d_relu",
+     [](const Tensors& x, const Parameters& p) -> Tensors {
+       return {conv2d_relu(x[0], x[1], given(x, 2), {size2(p, "stride"), size2(p, "padding")})};
+     }},
+    {"conv2d_relu_max_pool2d",
+     [](const Tensors& x, const Parameters& p) -> Tensors {
+       return {conv2d_relu_max_pool2d(x[0], x[1], given(x, 2), {size2(p, "stride"), size2(p, "padding")})};
+     }},
 };
 
 }  // namespace
 
-TEST_CASE("pooling, lines and transposed convolution give PyTorch's values, indices and gradients") {
+TEST_CASE("pooling, lines, transposed and fused convolution give PyTorch's values, indices and gradients") {
   CHECK(golden_problems("images.safetensors", operations) == "");
 }

@@ -24,17 +24,19 @@ constexpr int64_t largest = std::numeric_limits<int64_t>::max(),
 
 Shape shape_of(const std::vector<Tensor>& parts, size_t i) { return parts.at(i).shape(); }
 
-// One dimension padded by the definition: the slices of x, one after the other.
+// One dimension padded by the definition: the slices of x, one after the other. Only circular repeats what is
+// left after cutting; the others know all of x.
 Tensor padded_dim(const Tensor& x, int64_t dim, int64_t before, int64_t after, PadMode mode) {
-  const int64_t cut = std::max<int64_t>(-before, 0), kept = x.size(dim) - cut - std::max<int64_t>(-after, 0);
+  const int64_t cut = std::max<int64_t>(-before, 0), size = x.size(dim);
+  const int64_t kept = size - cut - std::max<int64_t>(-after, 0);
   std::vector<Tensor> slices;
-  for (int64_t at = std::min<int64_t>(-before, 0); at < kept + std::max<int64_t>(after, 0); ++at) {
-    const int64_t mirrored = at < 0 ? -at : at < kept ? at : 2 * (kept - 1) - at;
+  for (int64_t at = -before; at < size + after; ++at) {
+    const int64_t mirrored = at < 0 ? -at : at < size ? at : 2 * (size - 1) - at;
     const int64_t source = mode == PadMode::reflect    ? mirrored
-                           : mode == PadMode::circular ? (at + kept) % kept
-                                                       : std::clamp<int64_t>(at, 0, kept - 1);
-    const bool inside = at >= 0 && at < kept;
-    slices.push_back(inside || mode != PadMode::constant ? select(x, dim, cut + source)
+                           : mode == PadMode::circular ? cut + (at - cut + kept) % kept
+                                                       : std::clamp<int64_t>(at, 0, size - 1);
+    const bool inside = at >= 0 && at < size;
+    slices.push_back(inside || mode != PadMode::constant ? select(x, dim, source)
                                                          : full_like(select(x, dim, 0), 7));
   }
   return stack(slices, dim);
@@ -132,6 +134,8 @@ TEST_CASE("padding takes each element from where it should, whatever is padded, 
   const std::vector<std::vector<int64_t>> paddings{{1, 2},
                                                    {-1, 2},
                                                    {3, -2},
+                                                   {-2, 4},
+                                                   {2, -1, -2, 1},
                                                    {0, 0, 1, 2},
                                                    {2, 1, -1, 1},
                                                    {1, 1, 2, 2},
@@ -156,6 +160,22 @@ TEST_CASE("padding around nothing is the value alone") {
   CHECK(equal(pad(ones({2, 3}), {-2, 2, -1, 1}, PadMode::constant, 5),
               tensor({{1.f, 5.f, 5.f}, {5.f, 5.f, 5.f}})));
   CHECK(equal(pad(ones({2, 3}), {-3, 1}, PadMode::constant, 5), full({2, 1}, 5)));
+}
+
+TEST_CASE("padding and cutting at once: edges are mirrored and repeated before the cut, as in PyTorch") {
+  const Tensor x = tensor({1, 2, 3, 4, 5});
+  CHECK(equal(pad(x, {-1, 4}, PadMode::reflect), tensor({2, 3, 4, 5, 4, 3, 2, 1})));
+  CHECK(equal(pad(x, {-6, 3}, PadMode::reflect), tensor({3, 2})));
+  CHECK(equal(pad(x, {4, -3}, PadMode::reflect), tensor({5, 4, 3, 2, 1, 2})));
+  CHECK(equal(pad(x, {-5, 2}, PadMode::replicate), tensor({5, 5})));
+  CHECK(equal(pad(x, {3, -7}, PadMode::replicate), tensor({1})));
+  CHECK(equal(pad(x, {-1, 4}, PadMode::circular), tensor({2, 3, 4, 5, 2, 3, 4, 5})));
+  CHECK(equal(pad(x, {-5, 2}, PadMode::constant), tensor({0, 0})));
+  CHECK(fails_with("pad: cannot cut", [&] { pad(x, {-9, 3}, PadMode::reflect); }));
+  CHECK(fails_with("pad: cannot cut", [&] { pad(x, {smallest, 3}, PadMode::replicate); }));
+  CHECK(fails_with("too few to mirror 5", [&] { pad(x, {-1, 5}, PadMode::reflect); }));
+  CHECK(fails_with("too few to repeat for 5", [&] { pad(x, {-1, 5}, PadMode::circular); }));
+  CHECK(fails_with("more than 2^63 - 1", [&] { pad(x, {-1, largest}, PadMode::replicate); }));
 }
 
 TEST_CASE("rows of every length are reversed, in every size of element") {

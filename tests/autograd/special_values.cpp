@@ -157,8 +157,10 @@ TEST_CASE("activations far out, and for integers") {
   CHECK(gives(softplus(row({-800, 200, not_a_number})), {0, 200, not_a_number}));
   CHECK(gives(slope({-800, 0, 200}, [](const Tensor& x) { return softplus(x); }), {0, 0.5, 1}));
   CHECK(gives(elu(row({-infinite, infinite, not_a_number})), {-1, infinite, not_a_number}));
+  CHECK(gives(slope({-infinite, infinite, not_a_number}, [](const Tensor& x) { return elu(x); }), {0, 1, 1}));
   CHECK(gives(slope({-800, 800}, [](const Tensor& x) { return silu(x); }), {0, 1}));
   CHECK(gives(gelu(row({-40, 40, not_a_number})), {0, 40, not_a_number}));
+  CHECK(gelu(tensor({INFINITY})).item<float>() == INFINITY);
   for (const auto& activation : std::vector<Tensor (*)(const Tensor&)>{
            [](const Tensor& x) { return leaky_relu(x); }, [](const Tensor& x) { return elu(x); },
            [](const Tensor& x) { return gelu(x); }, [](const Tensor& x) { return silu(x); },
@@ -181,6 +183,8 @@ TEST_CASE("statistics of little, of zeros and of infinities") {
   CHECK(gives(var(row({}), {0}, 0, true), {not_a_number}));
   CHECK(gives(slope({2, 2}, [](const Tensor& x) { return stddev(x); }), {0, 0}));
   CHECK(gives(slope({0, 0}, [](const Tensor& x) { return norm(x); }), {0, 0}));
+  CHECK(gives(slope({0, 0}, [](const Tensor& x) { return norm(x, 0.5); }), {0, 0}));
+  CHECK(gives(slope({0, 4}, [](const Tensor& x) { return norm(x, 0.5); }), {0, 1}));
   CHECK(gives(norm(row({-3, 2}), infinite, {0}, true), {3}));
   CHECK(norm(tensor({3e30F, -4e30F})).item<float>() == doctest::Approx(5e30));  // squares exceed float32
   CHECK(std::isinf(norm(tensor({3e38F, 3e38F})).item<float>()));
@@ -201,6 +205,7 @@ TEST_CASE("statistics of little, of zeros and of infinities") {
   CHECK(gives(slope({-infinite, -infinite}, [](const Tensor& x) { return logsumexp(x, {0}); }),
               {0, 0}));  // PyTorch: NaN
   CHECK(gives(amax(row({1, not_a_number, 2}), {0}, true), {not_a_number}));
+  CHECK(gives(slope({not_a_number, 1}, [](const Tensor& x) { return amax(x, {0}); }), {0, 0}));
   CHECK(fails_with("amax", [] { amax(row({}), {0}); }));
   CHECK(fails_with("var: needs a floating-point tensor, got int64", [] { var(tensor({1})); }));
 }

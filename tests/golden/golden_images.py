@@ -1,5 +1,6 @@
-"""Golden values of average and adaptive pooling, pooling with indices, pooling and convolution of lines, and
-transposed convolution: what images.safetensors holds. Cases are described in golden_cases.py.
+"""Golden values of average and adaptive pooling, pooling with indices, pooling and convolution of lines,
+transposed convolution, and convolution through relu and max pooling: what images.safetensors holds. Cases are
+described in golden_cases.py.
 """
 
 import torch
@@ -122,8 +123,26 @@ def transposed(golden: Golden) -> None:
         golden.case(f"conv_transpose2d/{case}", convolution, inputs, **options)
 
 
+def fused(golden: Golden) -> None:
+    # case: (N, C, H, W), (output channels, KH, KW), stride, padding, bias
+    cases = {
+        "3x3": ((2, 3, 6, 5), (4, 3, 3), (1, 1), (1, 1), True),
+        "stride": ((1, 2, 7, 9), (5, 3, 2), (1, 2), (2, 0), True),
+        "no_bias": ((1, 4, 5, 5), (8, 2, 2), (1, 1), (0, 0), False),
+        "no_batch": ((2, 4, 4), (3, 3, 3), (1, 1), (1, 1), True),
+    }
+    for case, (shape, (out, kh, kw), stride, padding, bias) in cases.items():
+        inputs = [randn("fused", *shape), randn("conv weight", out, shape[-3], kh, kw)]
+        inputs += [randn("conv bias", out)] if bias else []
+        options = {"stride": stride, "padding": padding}
+        rectified = lambda *tensors: functional.relu(functional.conv2d(*tensors, **options))
+        golden.case(f"conv2d_relu/{case}", rectified, inputs, **options)
+        pooled = lambda *tensors: functional.max_pool2d(rectified(*tensors), 2)
+        golden.case(f"conv2d_relu_max_pool2d/{case}", pooled, inputs, **options)
+
+
 def images_golden() -> tuple[dict[str, Tensor], dict[str, str]]:
     golden = Golden()
-    for part in (average_pools, adaptive_pools, max_pools, lines, transposed):
+    for part in (average_pools, adaptive_pools, max_pools, lines, transposed, fused):
         part(golden)
     return finished(golden)

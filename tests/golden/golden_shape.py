@@ -63,9 +63,9 @@ def padding(golden: Golden) -> None:
     x = randn("pad", 1, 2, 4, 5)
     cases = {
         "constant": ([1, 2], [0, 1, 2, 0], [1, 1, 0, 2, 3, 0], [-1, 2, -2, 0], [0, 0, 0, 0, -1, 1, 1, -1]),
-        "reflect": ([1, 4], [2, 0, 3, 1]),
-        "replicate": ([1, 7], [2, 0, 3, 6]),
-        "circular": ([1, 5], [2, 0, 4, 1]),
+        "reflect": ([1, 4], [2, 0, 3, 1], [-2, 4, 3, -1]),
+        "replicate": ([1, 7], [2, 0, 3, 6], [-5, 2, 2, -3]),
+        "circular": ([1, 5], [2, 0, 4, 1], [-2, 3, 2, -1]),
     }
     for mode, paddings in cases.items():
         for i, pads in enumerate(paddings):
