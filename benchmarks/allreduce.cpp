@@ -3,7 +3,6 @@
 
 #include <tern/distributed/collectives.h>
 #include <tern/kernels/creation.h>
-#include <tern/tests/distributed/folder_store.h>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -37,7 +36,7 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", repeats);
   app.add_option("--budget", budget, "seconds for each repeat");
   CLI11_PARSE(app, argc, argv);
-  const Group group = make_process_group("gloo", std::make_shared<tests::FolderStore>(folder), rank, size);
+  const Group group = make_process_group("gloo", file_store(folder + "/store", size), rank, size);
   for (const int64_t count : bytes) {
     const Tensor x = zeros({count / 4});
     seconds_of(x, group, 3);

@@ -3,7 +3,6 @@
 // TERN_TRACE=trace.json shows the overlap.
 
 #include <tern/tern.h>
-#include <tern/tests/distributed/folder_store.h>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -27,7 +26,7 @@ int main(int argc, char** argv) {
   app.add_option("--bucket-cap-mb", bucket_cap_mb);
   CLI11_PARSE(app, argc, argv);
   set_num_threads(1);
-  const Group group = make_process_group("gloo", std::make_shared<tests::FolderStore>(folder), rank, size);
+  const Group group = make_process_group("gloo", file_store(folder + "/store", size), rank, size);
 
   nn::DistributedDataParallel model(nn::models::cifar_cnn(),
                                     {.process_group = group, .bucket_cap_mb = bucket_cap_mb});

@@ -11,6 +11,29 @@ namespace {
 
 const std::string model_prefix = "model.", optimizer_prefix = "optimizer.", generator_name = "generator";
 
+// The devices beside cpu:0 that draw random numbers, by the names of their generators.
+std::map<std::string, Device> further_generators() {
+  std::map<std::string, Device> devices;
+  for (int i = 1; i < cpu_device_count(); ++i) {
+    const Device device(DeviceType::cpu, i);
+    devices[generator_name + "." + to_string(device)] = device;
+  }
+  return devices;
+}
+
+bool is_generator(const std::string& name) {
+  return name == generator_name || name.starts_with(generator_name + ".cpu:");
+}
+
+Tensor tensor_of(const RandomState& state) {
+  return from_vector<int64_t>({std::bit_cast<int64_t>(state.seed), std::bit_cast<int64_t>(state.offset)});
+}
+
+RandomState state_of(const Tensor& tensor) {
+  const int64_t* const numbers = tensor.data<int64_t>();
+  return {std::bit_cast<uint64_t>(numbers[0]), std::bit_cast<uint64_t>(numbers[1])};
+}
+
 void add(TensorMap& all, const std::string& prefix, const TensorMap& part) {
   for (const auto& [name, tensor] : part) all[prefix + name] = tensor;
 }
@@ -28,7 +51,7 @@ std::string strangers(const TensorMap& all) {
   std::string names;
   for (const auto& [name, tensor] : all) {
     const bool known =
-        name.starts_with(model_prefix) || name.starts_with(optimizer_prefix) || name == generator_name;
+        name.starts_with(model_prefix) || name.starts_with(optimizer_prefix) || is_generator(name);
     if (!known) names.append(" ").append(name);
   }
   return names;
@@ -41,26 +64,36 @@ void save_checkpoint(const std::string& path, const nn::Module& module, const op
   TensorMap all;
   add(all, model_prefix, module.state_dict());
   add(all, optimizer_prefix, optimizer.state_dict());
-  const RandomState random = default_generator().state();
-  all[generator_name] =
-      from_vector<int64_t>({std::bit_cast<int64_t>(random.seed), std::bit_cast<int64_t>(random.offset)});
+  const RandomState first = default_generator().state(), unused{first.seed, 0};
+  all[generator_name] = tensor_of(first);
+  for (const auto& [name, device] : further_generators()) {
+    const RandomState state = default_generator(device).state();
+    if (state != unused) all[name] = tensor_of(state);
+  }
   save_safetensors(path, all, notes);
 }
 
 Notes load_checkpoint(const std::string& path, nn::Module& module, optim::Optimizer& optimizer) {
   const Safetensors file = load_safetensors(path);
-  const auto generator = file.tensors.find(generator_name);
-  check_as<IoError>(
-      generator != file.tensors.end() && generator->second.dtype() == int64 && generator->second.numel() == 2,
-      path, ": not a checkpoint of a training run: it has no state of the generator");
+  check_as<IoError>(file.tensors.contains(generator_name), path,
+                    ": not a checkpoint of a training run: it has no state of the generator");
+  for (const auto& [name, tensor] : file.tensors) {
+    check_as<IoError>(!is_generator(name) || (tensor.dtype() == int64 && tensor.numel() == 2), path, ": ",
+                      name, " is no state of a generator");
+  }
   const std::string unknown = strangers(file.tensors);
   check(unknown.empty(), path, ": the checkpoint holds tensors that belong to no part of a run:", unknown);
   const TensorMap model = part_of(file.tensors, model_prefix);
   module.check_state_dict(model);
   optimizer.load_state_dict(part_of(file.tensors, optimizer_prefix));
   module.load_state_dict(model);
-  const int64_t* state = generator->second.data<int64_t>();
-  default_generator().set_state({std::bit_cast<uint64_t>(state[0]), std::bit_cast<uint64_t>(state[1])});
+  const RandomState first = state_of(file.tensors.at(generator_name));
+  default_generator().set_state(first);
+  for (const auto& [name, device] : further_generators()) {
+    const auto saved = file.tensors.find(name);
+    default_generator(device).set_state(saved == file.tensors.end() ? RandomState{first.seed, 0}
+                                                                    : state_of(saved->second));
+  }
   return file.metadata;
 }
 

@@ -1,8 +1,9 @@
 // A training run in one file: what continues it as if it had never stopped.
 //
-// The file is safetensors: the module's tensors as "model.…", the optimizer's as "optimizer.…", the state of
-// the default generator, and the run's own notes (epoch, settings) as metadata. It holds no time, host or
-// thread count: equal runs give equal bytes.
+// The file is safetensors: the module's tensors as "model.…", the optimizer's as "optimizer.…", the states of
+// the devices' random generators ("generator" is cpu:0's, "generator.cpu:1" and so on are those that differ
+// from a freshly seeded one), and the run's own notes (epoch, settings) as metadata. It holds no time, host
+// or thread count: equal runs give equal bytes.
 #pragma once
 
 #include <tern/nn/module.h>
@@ -22,9 +23,10 @@ using Notes = std::map<std::string, std::string>;
 void save_checkpoint(const std::string& path, const nn::Module& module, const optim::Optimizer& optimizer,
                      const Notes& notes);
 
-/// Puts module, optimizer and generator back, bit for bit, and returns the notes. Throws IoError for a
-/// damaged or missing file, and Error when the tensors do not fit or some belong to no part of a run; then
-/// nothing has changed.
+/// Puts module, optimizer and generators back, bit for bit, and returns the notes. Generators that the file
+/// does not hold are seeded as cpu:0's is; those of devices that this process lacks are passed over. Throws
+/// IoError for a damaged or missing file, and Error when the tensors do not fit or some belong to no part of
+/// a run; then nothing has changed.
 Notes load_checkpoint(const std::string& path, nn::Module& module, optim::Optimizer& optimizer);
 
 /// Throws Error naming each setting that differs between a checkpoint's notes and this run's; `expected` may

@@ -1,5 +1,6 @@
 // What DataParallel keeps between calls: replicas, threads, modes, memory; and its errors.
 #include <tern/core/build_info.h>
+#include <tern/tests/core/temporary_folder.h>
 #include <tern/tests/distributed/devices.h>
 
 #include <mutex>
@@ -64,6 +65,41 @@ TEST_CASE("replicas follow optimizer steps and load_state_dict") {
   parallel.load_state_dict(start);
   CHECK(mse_loss(parallel(x), target).item<double>() == loss);
   CHECK(start.contains("module.0.weight"));
+}
+
+TEST_CASE("a checkpoint continues the random numbers of every device") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("run"), older = folder.file("older");
+  manual_seed(6);
+  nn::Sequential net(nn::Linear(3, 5), nn::Dropout(0.5), nn::Linear(5, 2));
+  nn::DataParallel parallel(net, {.device_ids = cpus(3)});
+  optim::SGD optimizer(parallel.parameters(), {.lr = 0.1});
+  const Tensor x = scattered({7, 3}, -1, 1, float32), target = scattered({7, 2}, -1, 1, float32);
+  step(parallel, optimizer, x, target);
+  randn({3}, float32, third);
+  const RandomState unused = default_generator("cpu:4").state();
+  train::save_checkpoint(path, net, optimizer, {});
+  const Safetensors file = load_safetensors(path);
+  CHECK(file.tensors.contains("generator.cpu:2"));
+  CHECK_FALSE(file.tensors.contains("generator.cpu:4"));
+  const double next = step(parallel, optimizer, x, target), last = step(parallel, optimizer, x, target);
+  rand({9}, float32, "cpu:4");
+  train::load_checkpoint(path, net, optimizer);
+  CHECK(default_generator("cpu:4").state() == unused);
+  CHECK(step(parallel, optimizer, x, target) == next);
+  CHECK(step(parallel, optimizer, x, target) == last);
+
+  // Files of earlier versions, and of runs on other devices.
+  TensorMap tensors = file.tensors;
+  tensors.erase("generator.cpu:1");
+  tensors["generator.cpu:63"] = tensors.at("generator.cpu:2");
+  save_safetensors(older, tensors);
+  train::load_checkpoint(older, net, optimizer);
+  CHECK(default_generator(second).state() == RandomState{6, 0});
+  tensors["generator.cpu:2"] = zeros({3});
+  save_safetensors(older, tensors);
+  CHECK(fails_with("generator.cpu:2 is no state of a generator",
+                   [&] { train::load_checkpoint(older, net, optimizer); }));
 }
 
 TEST_CASE("replicas follow dtype, device, and members that are replaced") {

@@ -9,9 +9,9 @@
 #pragma once
 
 #include <tern/distributed/collectives.h>
+#include <tern/distributed/file_store.h>
 #include <tern/tests/core/child_process.h>
 #include <tern/tests/core/temporary_folder.h>
-#include <tern/tests/distributed/folder_store.h>
 
 #include <cstdlib>
 
@@ -24,7 +24,7 @@ class RankProcesses {
     for (int rank = 0; rank < size; ++rank) {
       children_.push_back(start_child(
           name, {"TERN_TEST_RANK=" + std::to_string(rank), "TERN_TEST_SIZE=" + std::to_string(size),
-                 "TERN_TEST_FOLDER=" + folder_.path().string(), "TERN_NUM_THREADS=1",
+                 "TERN_TEST_FILE=" + (folder_.path() / "store").string(), "TERN_NUM_THREADS=1",
                  "TERN_TEST_TIMEOUT=" + std::to_string(options.timeout.count()),
                  "TERN_DISTRIBUTED_SHARED_MEMORY=" + std::to_string(options.shared_memory)}));
     }
@@ -50,11 +50,10 @@ class RankProcesses {
 /// The group, in a rank's own process.
 inline distributed::Group group_of_child() {
   const auto number = [](const char* variable) { return std::atoi(std::getenv(variable)); };
-  const distributed::ProcessGroupOptions options{.timeout =
-                                                     distributed::Duration(number("TERN_TEST_TIMEOUT"))};
-  return distributed::make_process_group("gloo",
-                                         std::make_shared<FolderStore>(std::getenv("TERN_TEST_FOLDER")),
-                                         number("TERN_TEST_RANK"), number("TERN_TEST_SIZE"), options);
+  const int rank = number("TERN_TEST_RANK"), size = number("TERN_TEST_SIZE");
+  return distributed::make_process_group("gloo", distributed::file_store(std::getenv("TERN_TEST_FILE"), size),
+                                         rank, size,
+                                         {.timeout = distributed::Duration(number("TERN_TEST_TIMEOUT"))});
 }
 
 }  // namespace tern::tests
