@@ -12,6 +12,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -151,6 +153,28 @@ TEST_CASE("functions of one variable at their edges") {
   CHECK(equal(floor(tensor({3, -4})), tensor({3, -4})));
   CHECK(sigmoid(tensor({0})).dtype() == float32);
   CHECK(fails_with("abs: dtype bool", [] { abs(tensor({true})); }));
+}
+
+TEST_CASE("float32's exp and erf keep to the ULP that they promise, over all magnitudes") {
+  std::vector<float> values;
+  for (uint32_t bits = 0; bits < 0xff000000; bits += 9973) {
+    const auto x = std::bit_cast<float>(bits);
+    if (std::isfinite(x)) values.push_back(x);
+  }
+  const Tensor x = tensor(values), powers = exp(x), errors = erf(x);
+  // In units of the last place of a float32 at `exact`.
+  const auto distance = [](float got, double exact) {
+    if (std::isinf(got)) return exact > 3.4028235677973366e38 ? 0 : infinite;
+    const double unit = std::ldexp(1, std::max(std::ilogb(exact) - 23, -149));
+    return exact == 0 ? std::fabs(got) / std::ldexp(1, -149) : std::fabs(got - exact) / unit;
+  };
+  double exp_worst = 0, erf_worst = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    exp_worst = std::max(exp_worst, distance(powers.data<float>()[i], std::exp(double{values[i]})));
+    erf_worst = std::max(erf_worst, distance(errors.data<float>()[i], std::erf(double{values[i]})));
+  }
+  CHECK(exp_worst <= 1);
+  CHECK(erf_worst <= 6);
 }
 
 TEST_CASE("activations far out, and for integers") {
