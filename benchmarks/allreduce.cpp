@@ -2,6 +2,7 @@
 // starts the ranks, and times PyTorch's.
 
 #include <tern/distributed/collectives.h>
+#include <tern/distributed/file_store.h>
 #include <tern/kernels/creation.h>
 
 #include <fmt/format.h>

@@ -57,7 +57,7 @@ std::shared_ptr<Work> all_to_all(const std::vector<Tensor>& output_list,
   const Tensor& model = input_list[0];
   const Counts in_counts = counts_of(*group, input_list, model, "input_list");
   const Counts out_counts = counts_of(*group, output_list, model, "output_list");
-  for (const Tensor& x : output_list) kernels::check_no_overlap(x, "all_to_all");
+  check_results(output_list, "all_to_all");
   const Tensor in = joined(detached(input_list));
   const int64_t received = std::accumulate(out_counts.begin(), out_counts.end(), int64_t{0});
   const Tensor out = empty({received}, model.dtype(), model.device());

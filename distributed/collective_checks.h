@@ -6,6 +6,12 @@
 #include <tern/distributed/collectives.h>
 #include <tern/kernels/checks.h>
 #include <tern/kernels/copy.h>
+#include <tern/kernels/creation.h>
+#include <tern/kernels/fill.h>
+#include <tern/kernels/reduce.h>
+
+#include <algorithm>
+#include <map>
 
 namespace tern::distributed {
 
@@ -22,6 +28,28 @@ inline void check_result(const ProcessGroup& group, const Tensor& x, const char*
                          const char* what) {
   check_tensor(group, x, operation, what);
   kernels::check_no_overlap(x, operation);
+}
+
+/// Results of one dtype: each as check_result() wants it, and no element in two of them.
+inline void check_results(const std::vector<Tensor>& list, const char* operation) {
+  bool may_meet = false;
+  for (size_t i = 0; i < list.size(); ++i) {
+    kernels::check_no_overlap(list[i], operation);
+    for (size_t k = 0; k < i; ++k)
+      may_meet |= kernels::is_read_after_written(list[i], list[k]) || list[i].data() == list[k].data();
+  }
+  if (!may_meet) return;
+  std::map<const void*, Tensor> marks;  // of the elements of each storage that a result has
+  int64_t end = 0;
+  for (const Tensor& x : list) end = std::max(end, x.layout().end());
+  for (const Tensor& x : list) {
+    if (x.numel() == 0) continue;
+    Tensor& all = marks[&*x.storage()];
+    if (!all.defined()) all = zeros({end}, boolean);
+    const Tensor own = all.with_layout(x.layout());
+    check(!kernels::any(own).item<bool>(), operation, ": two results share elements");
+    kernels::fill(own, true);
+  }
 }
 
 inline void check_like(const Tensor& x, const Tensor& model, const char* operation, const char* what) {

@@ -20,9 +20,10 @@
 //
 // Throws Error, before anything is sent, for arguments that are wrong on their own: an undefined tensor,
 // tensors of different dtypes or shapes where they must agree, a device that the group does not serve, a
-// result that is an expanded view or overlaps another or the input, a root that is no member, a reduction
-// that the dtype lacks. If only one rank's arguments are wrong, the others wait for it until the timeout says
-// which rank is missing. DistributedError: see distributed/process_group.h.
+// result that is an expanded view or shares elements with another result (with an input it may: that counts
+// as it was before), a root that is no member, a reduction that the dtype lacks. If only one rank's arguments
+// are wrong, the others wait for it until the timeout says which rank is missing. DistributedError: see
+// distributed/process_group.h.
 #pragma once
 
 #include <tern/distributed/process_group.h>

@@ -18,15 +18,6 @@ void check_list(const ProcessGroup& group, const std::vector<Tensor>& list, cons
   }
 }
 
-void check_results(const std::vector<Tensor>& list, const char* operation) {
-  for (const Tensor& x : list) {
-    kernels::check_no_overlap(x, operation);
-    for (const Tensor& other : list)
-      check(&other == &x || x.numel() == 0 || x.data() != other.data(), operation,
-            ": two results are one tensor");
-  }
-}
-
 void check_no_list(const std::vector<Tensor>& list, const char* operation, const char* what) {
   check(list.empty(), operation, ": only the root gives a ", what, "; give an empty one elsewhere");
 }

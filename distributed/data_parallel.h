@@ -12,9 +12,9 @@
 //
 // The module itself runs on the first device, on the caller's thread: what it writes into its buffers there
 // (running statistics) stays, what the replicas write into their copies is lost. Replicas and their threads
-// are kept between calls; their tensors are new in each. They follow the module's weights, structure,
-// training flag and dtype; a plain setting (a dropout's p) changed in `module` after the first call does not
-// reach them.
+// are kept between calls (calls from several threads wait for each other); their tensors are new in each.
+// They follow the module's weights, structure, training flag and dtype; a plain setting (a dropout's p)
+// changed in `module` after the first call does not reach them.
 //
 // DistributedDataParallel is faster, on one machine too; this needs no processes.
 #pragma once
@@ -24,6 +24,7 @@
 #include <tern/distributed/replicate.h>
 #include <tern/distributed/scatter.h>
 
+#include <mutex>
 #include <string>
 
 namespace tern::nn {
@@ -59,9 +60,12 @@ class Replicas {
   /// when the module does not lie on the first device.
   std::vector<Module*> modules(Module& module, size_t count);
   Threads& threads() { return *threads_; }
+  /// Held through a call: replicas and threads serve one at a time.
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(*mutex_); }
 
  private:
   DataParallelOptions options_;
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   std::vector<std::unique_ptr<Module>> copies_;
   std::unique_ptr<Threads> threads_;
 };
@@ -86,6 +90,7 @@ class DataParallel : public Layer<DataParallel<M>> {
   template <class... Inputs>
   auto forward(const Inputs&... inputs) {
     const auto& options = replicas_.options();
+    const auto lock = replicas_.lock();
     using Parts = std::tuple<std::decay_t<const Inputs>...>;
     std::vector<Parts> parts = scatter(Parts(inputs...), options.device_ids, options.dim);
     const std::span<const Device> devices = replicas_.devices(parts.size());

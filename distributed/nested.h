@@ -1,13 +1,14 @@
 // Tensors inside other values, for what data-parallel modules take and return.
 //
-// Looked into are, at any depth: std::vector, std::array, std::pair, std::tuple, std::map, and structs whose
-// members are all Tensors (data/sample.h). Anything else is a plain value.
+// Looked into are, at any depth: std::vector, std::array, std::pair, std::tuple, std::map, std::optional, and
+// structs whose members are all Tensors (data/sample.h). Anything else is a plain value.
 #pragma once
 
 #include <tern/core/error.h>
 #include <tern/data/sample.h>
 
 #include <map>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -26,6 +27,11 @@ inline constexpr bool is_map = false;
 template <class K, class V, class C, class A>
 inline constexpr bool is_map<std::map<K, V, C, A>> = true;
 
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
 /// Calls action(tensor) for each tensor in `value`, in a fixed order, undefined ones included; when `value`
 /// is not const, action may replace them.
 template <class T, class Action>
@@ -37,6 +43,8 @@ void each_tensor(T& value, const Action& action) {
     for (auto& element : value) each_tensor(element, action);
   } else if constexpr (is_map<Plain>) {
     for (auto& [key, element] : value) each_tensor(element, action);
+  } else if constexpr (is_optional<Plain>) {
+    if (value) each_tensor(*value, action);
   } else if constexpr (data::detail::TupleLike<Plain>) {
     std::apply([&](auto&... element) { (each_tensor(element, action), ...); }, value);
   } else if constexpr (data::TensorStruct<Plain>) {
@@ -62,6 +70,9 @@ void check_same_structure(const T& a, const T& b) {
       check(x->first == y->first, "gather: the replicas returned maps with different keys");
       check_same_structure(x->second, y->second);
     }
+  } else if constexpr (is_optional<T>) {
+    check(a.has_value() == b.has_value(), "gather: some replicas only returned an optional value");
+    if (a) check_same_structure(*a, *b);
   } else if constexpr (data::detail::TupleLike<T>) {
     [&]<size_t... I>(std::index_sequence<I...>) {
       (check_same_structure(std::get<I>(a), std::get<I>(b)), ...);

@@ -1,11 +1,13 @@
 #include <tern/distributed/sharding.h>
 
 #include <tern/distributed/collective_checks.h>
+#include <tern/distributed/same_on_all_ranks.h>
 #include <tern/kernels/creation.h>
 
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <sstream>
 
 namespace tern::optim::detail {
 namespace {
@@ -65,6 +67,15 @@ Tensor room_for(const std::vector<Tensor>& list) {
 
 Shards::Shards(const std::vector<Tensor>& parameters, const distributed::Group& group)
     : group_(distributed::chosen(group)), owners_(parameters.size()) {
+  if (!is_alone()) {
+    std::vector<std::string> lines;
+    for (const Tensor& x : parameters) {
+      std::ostringstream line;
+      line << "a parameter " << x.shape() << " of " << x.dtype();
+      lines.push_back(line.str());
+    }
+    distributed::check_same_lines(lines, "ZeroRedundancyOptimizer: the ranks' parameters differ", group_);
+  }
   std::vector<size_t> order(parameters.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),

@@ -17,10 +17,11 @@ class DropState : public StateVisitor {
   void tensor(const std::string&, Tensor& value) override { value = Tensor(); }
 };
 
-/// Which rank updates which parameter. All ranks make it of the same parameters.
+/// Which rank updates which parameter. All ranks make it together, of the same parameters.
 class Shards {
  public:
-  /// `group` null: the default group.
+  /// `group` null: the default group. Error on every rank, naming the first difference, when shapes or dtypes
+  /// differ.
   Shards(const std::vector<Tensor>& parameters, const distributed::Group& group);
 
   bool owns(size_t i) const { return owners_[i] == group_->rank(); }

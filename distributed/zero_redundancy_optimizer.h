@@ -35,8 +35,8 @@ class ZeroRedundancyOptimizer : public Base {
  public:
   using Options = typename Base::GroupOptions;
 
-  /// As Base's constructors. All ranks give the same parameters in the same order. Throws Error without a
-  /// group.
+  /// As Base's constructors. All ranks call it together with the same parameters in the same order. Throws
+  /// Error without a group and, on every rank, when shapes or dtypes of the parameters differ.
   explicit ZeroRedundancyOptimizer(const std::vector<Tensor>& params, const Options& options = {},
                                    const ZeroRedundancyOptions& sharing = {})
       : Base(params, options), shards_(this->parameters_, sharing.process_group) {}

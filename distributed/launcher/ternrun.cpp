@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <future>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -75,7 +76,14 @@ int run_job(Options o, int alive) {
   return status;
 }
 
+// A pipe must not take the number of a standard stream that the caller has closed.
+void open_standard_streams() {
+  for (int number = 0; number <= 2; ++number)
+    if (::fcntl(number, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
+}
+
 int main(int argc, char** argv) {
+  open_standard_streams();
   const Options options = parse_options(argc, argv);
   const auto guarded = [&](const std::function<int()>& body) {
     try {

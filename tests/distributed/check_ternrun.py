@@ -248,6 +248,12 @@ class Output(Base):
         job.stderr.close()
         self.assertTrue((self.folder / "done").exists())
 
+    def test_standard_streams_may_be_closed(self) -> None:
+        for closed in (">&-", "2>&-", "<&-", "<&- >&- 2>&-"):
+            shell = ("sh", "-c", f'exec "$@" {closed}', "sh", TERNRUN, "--nproc-per-node=2")
+            result = self.end(self.start([*shell, PROGRAM, "init", "sum", "complain", "x"]))
+            self.assertEqual(result.stdout.count("sum 3"), 0 if " >&-" in " " + closed else 2)
+
     def test_log_files(self) -> None:
         actions = (PROGRAM, "say", "out", "complain", "err", "on", "1", "exit", "2", "end")
         logs = ("--nproc-per-node=2", "--log-dir=logs", "--max-restarts=1")

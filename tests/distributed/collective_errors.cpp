@@ -46,7 +46,12 @@ TEST_CASE("wrong arguments are refused before anything is sent") {
     check_refused("tensors must hold 2 tensors, one for each rank, got 1", [&] { all_gather({x}, x, in); });
     check_refused("tensors must be of dtype float32", [&] { all_gather({x, ones({2, 3}, int64)}, x, in); });
     check_refused("must have shape [2, 3], got [3, 2]", [&] { all_gather({clone(x), ones({3, 2})}, x, in); });
-    check_refused("two results are one tensor", [&] { all_gather({x, x}, ones({2, 3}), in); });
+    check_refused("two results share elements", [&] { all_gather({x, x}, ones({2, 3}), in); });
+    const Tensor y = arange(8), two = arange(2);
+    check_refused("two results share elements", [&] {
+      all_gather({narrow(y, 0, 0, 2), narrow(y, 0, 1, 2)}, two, in);
+    });
+    check_refused("two results share elements", [&] { all_to_all({y, slice(y, 0, 1, 8, 3)}, {y, two}, in); });
     check_refused("output must be 2 parts of shape [2, 3]", [&] {
       all_gather_into_tensor(ones({3, 3}), x, in);
     });
@@ -70,6 +75,8 @@ TEST_CASE("wrong arguments are refused before anything is sent") {
     all_reduce(sum, {.group = group});
     CHECK(equal(sum, full({2}, 2)));
     CHECK(group->recent_calls().size() == 1);
+    all_gather({slice(y, 0, 0, 8, 4), slice(y, 0, 1, 8, 4)}, two, in);  // views between each other share none
+    CHECK(equal(y, from_vector<int64_t>({0, 0, 2, 3, 1, 1, 6, 7})));
   });
 }
 

@@ -3,6 +3,7 @@
 #include <tern/tests/core/temporary_folder.h>
 #include <tern/tests/distributed/devices.h>
 
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -100,6 +101,20 @@ TEST_CASE("a checkpoint continues the random numbers of every device") {
   save_safetensors(older, tensors);
   CHECK(fails_with("generator.cpu:2 is no state of a generator",
                    [&] { train::load_checkpoint(older, net, optimizer); }));
+}
+
+TEST_CASE("several threads may call one DataParallel") {
+  nn::DataParallel parallel(small_net(), {.device_ids = cpus(3)});
+  const Tensor x = scattered({7, 3}), wanted = parallel.module(x).detach();
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      for (int call = 0; call < 20; ++call) wrong += distance(parallel(x).detach(), wanted) > 1e-12;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("replicas follow dtype, device, and members that are replaced") {

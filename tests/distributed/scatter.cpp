@@ -138,3 +138,15 @@ TEST_CASE("outputs that do not fit together are an error") {
   CHECK(error(std::pair(x, 1), std::pair(x, 2), "different values that are no tensors"));
   CHECK(fails_with("gather", [&] { gather(std::vector{x, x}, Device(), 2); }));
 }
+
+TEST_CASE("tensors in optional values are divided and joined") {
+  using Value = std::pair<Tensor, std::optional<Tensor>>;
+  const Value with{scattered({5, 2}), scattered({5})}, without{scattered({5, 2}), std::nullopt};
+  const auto parts = nn::parallel::scatter(with, cpus(2));
+  REQUIRE(parts.size() == 2);
+  CHECK(parts[1].second->size(0) == 2);
+  CHECK(parts[1].second->device() == second);
+  CHECK(bits_equal(*nn::parallel::gather(parts, "cpu:0").second, *with.second));
+  CHECK_FALSE(nn::parallel::gather(nn::parallel::scatter(without, cpus(2)), "cpu:0").second.has_value());
+  CHECK(fails_with("optional", [&] { nn::parallel::gather(std::vector<Value>{with, without}, "cpu:0"); }));
+}

@@ -176,6 +176,17 @@ TEST_CASE("groups of parameters keep their options when an optimizer is shared")
                    [&] { optim::ZeroRedundancyOptimizer<optim::SGD> optimizer(parameters()); }));
 }
 
+TEST_CASE("a sharded optimizer of different parameters is an error on every rank") {
+  run_ranks(2, [](const Group& group) {
+    const std::vector<Tensor> list{ones({2}).requires_grad_(), ones({3 + group->rank()}).requires_grad_()};
+    const auto make = [&] {
+      optim::ZeroRedundancyOptimizer<optim::SGD> optimizer(list, {.lr = 0.1}, {.process_group = group});
+    };
+    CHECK(fails_with("parameters differ: rank 1 has a parameter [4] of float32, rank 0 has a parameter [3]",
+                     make));
+  });
+}
+
 TEST_CASE("a checkpoint of a shared optimizer continues on another number of ranks") {
   const TempFolder folder;
   const std::string path = folder / "run.safetensors";
