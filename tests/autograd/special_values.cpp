@@ -161,7 +161,7 @@ TEST_CASE("float32's exp and erf keep to the ULP that they promise, over all mag
     const auto x = std::bit_cast<float>(bits);
     if (std::isfinite(x)) values.push_back(x);
   }
-  const Tensor x = tensor(values), powers = exp(x), errors = erf(x);
+  const Tensor x = from_vector(values), powers = exp(x), errors = erf(x);
   // In units of the last place of a float32 at `exact`.
   const auto distance = [](float got, double exact) {
     if (std::isinf(got)) return exact > 3.4028235677973366e38 ? 0 : infinite;
