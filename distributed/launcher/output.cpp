@@ -46,7 +46,9 @@ void Screen::write_some(int stream) {
   std::string& text = queue(stream);
   const ssize_t written = ::write(stream, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
   if (written > 0) text.erase(0, static_cast<size_t>(written));
-  if (written < 0 && errno != EINTR && errno != EAGAIN) text.clear();  // nobody reads; the ranks go on
+  if (written >= 0 || errno == EINTR || errno == EAGAIN) return;
+  text.clear();
+  if (errno != EPIPE) failures_[static_cast<size_t>(stream - 1)] = errno;
 }
 
 void Screen::finish(Duration patience) {

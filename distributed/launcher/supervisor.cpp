@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
@@ -334,7 +335,19 @@ Verdict Supervisor::conclude() {
   if (!verdict.text.empty() && !is_ours) say(verdict.text);
   if (!others.empty()) say("ended after that: rank " + others);
   screen_.finish(std::chrono::seconds(60));
+  report_lost_output(verdict);
   return verdict;
+}
+
+// A job whose output is lost has not succeeded; another attempt would lose it again.
+void Supervisor::report_lost_output(Verdict& verdict) {
+  for (const int stream : {1, 2}) {
+    if (!screen_.failure(stream)) continue;
+    say(fmt::format("output of the ranks is lost: writing to standard {} failed: {}",
+                    stream == 1 ? "output" : "error", std::strerror(screen_.failure(stream))));
+    if (verdict.status == 0) verdict.status = 1, verdict.again = false;
+  }
+  screen_.finish(std::chrono::seconds(1));
 }
 
 std::string Supervisor::failure_text(const Rank& rank) const {

@@ -45,6 +45,7 @@ class Supervisor {
   void end_leftovers();
   void drain();
   Verdict conclude();
+  void report_lost_output(Verdict& verdict);
   std::string failure_text(const Rank& rank) const;
   void say(const std::string& text) { screen_.line(2, "ternrun: " + text); }
 

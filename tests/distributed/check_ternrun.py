@@ -248,6 +248,12 @@ class Output(Base):
         job.stderr.close()
         self.assertTrue((self.folder / "done").exists())
 
+    def test_output_that_a_full_disk_loses_is_a_failure(self) -> None:
+        shell = ("sh", "-c", 'exec "$@" > /dev/full', "sh", TERNRUN, "--nproc-per-node=2", "--max-restarts=3")
+        result = self.end(self.start([*shell, PROGRAM, "say", "x"]), code=1)
+        self.assertIn("writing to standard output failed: No space left on device", result.stderr)
+        self.assertNotIn("restart", result.stderr)
+
     def test_standard_streams_may_be_closed(self) -> None:
         for closed in (">&-", "2>&-", "<&-", "<&- >&- 2>&-"):
             shell = ("sh", "-c", f'exec "$@" {closed}', "sh", TERNRUN, "--nproc-per-node=2")
