@@ -58,6 +58,7 @@ inline void check_like(const Tensor& x, const Tensor& model, const char* operati
 }
 
 inline void check_reduction(ReduceOp op, DType dtype, const char* operation) {
+  check(op <= ReduceOp::product, operation, ": there is no reduction number ", static_cast<int>(op));
   check(op != ReduceOp::avg || is_floating_point(dtype), operation,
         ": an average needs a floating-point tensor, got ", dtype);
   check(op != ReduceOp::sum || dtype != boolean, operation, ": bools have no sum; use min, max or product");

@@ -12,6 +12,7 @@
 namespace tern::distributed {
 
 double global_mean(double sum, int64_t count, const Group& group) {
+  check(count >= 0, "global_mean: a count cannot be negative, got ", count);
   const Tensor both = empty({2}, float64);
   double* value = both.data<double>();
   value[0] = sum, value[1] = static_cast<double>(count);

@@ -27,8 +27,8 @@ class Screen {
   /// Whether `stream` has text to be written, and so much that nobody should add to it.
   bool has_text(int stream) const { return !queue(stream).empty(); }
   bool is_full() const { return queue(1).size() + queue(2).size() > size_t{1} << 18; }
-  /// Writes a piece that goes without waiting, if poll() says that `stream` takes it. Where writing fails, the
-  /// text is lost and the ranks go on.
+  /// Writes a piece that goes without waiting, if poll() says that `stream` takes it. Where writing fails,
+  /// the text is lost and the ranks go on.
   void write_some(int stream);
   /// Why text for `stream` was lost, as in errno, or 0. Readers that went away (`| head`) do not count.
   int failure(int stream) const { return failures_[static_cast<size_t>(stream - 1)]; }

@@ -41,6 +41,8 @@ TEST_CASE("wrong arguments are refused before anything is sent") {
                   [&] { all_reduce(full({2}, true, boolean), {.group = group}); });
     check_refused("reduce: an average needs a floating-point tensor, got int32",
                   [&] { reduce(ones({2}, int32), 0, {.op = ReduceOp::avg, .group = group}); });
+    check_refused("all_reduce: there is no reduction number 17",
+                  [&] { all_reduce(x, {.op = static_cast<ReduceOp>(17), .group = group}); });
     check_refused("broadcast: rank 2 is not in group 'group' of 2 ranks", [&] { broadcast(x, 2, in); });
     check_refused("reduce: rank -1 is not in group", [&] { reduce(x, -1, {.group = group}); });
     check_refused("tensors must hold 2 tensors, one for each rank, got 1", [&] { all_gather({x}, x, in); });

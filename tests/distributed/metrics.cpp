@@ -101,5 +101,6 @@ TEST_CASE("a DistributedSampler without num_replicas and rank takes those of the
   CHECK(data::DistributedSampler(8).size() == 8);
   CHECK(data::DistributedSampler(8, {.num_replicas = 2}).size() == 4);
   CHECK(global_mean(6, 4) == 1.5);
+  CHECK(fails_with("a count cannot be negative, got -4", [] { global_mean(6, -4); }));
   set_default_group(nullptr);
 }
