@@ -19,16 +19,16 @@ const simd::MoveFunctions& moves() {
 
 template <class Word>
 void move_rows(const IteratePlan& plan, Word* dst, const Word* src) {
-  const auto reverse = moves<Word>().reverse;
+  const simd::MoveFunctions& functions = moves<Word>();
   for_each_row(plan, [=](const int64_t* offsets, int64_t count, const int64_t* strides) {
     Word* to = dst + offsets[0];
     const Word* from = src + offsets[1];
     if (strides[0] == 1 && strides[1] == 1) {
       std::memcpy(to, from, static_cast<size_t>(count) * sizeof(Word));
     } else if (strides[0] == 1 && strides[1] == 0) {
-      std::fill_n(to, count, *from);
+      functions.repeat(from, to, count);
     } else if (strides[0] == 1 && strides[1] == -1) {
-      reverse(from, to, count);
+      functions.reverse(from, to, count);
     } else {
       for (int64_t i = 0; i < count; ++i) to[i * strides[0]] = from[i * strides[1]];
     }

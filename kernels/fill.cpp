@@ -2,7 +2,9 @@
 
 #include <tern/kernels/checks.h>
 #include <tern/kernels/iterate.h>
+#include <tern/kernels/simd/copy.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -11,10 +13,11 @@ namespace {
 
 template <class T>
 void fill_cpu(const IteratePlan& plan, T* dst, T value) {
+  const auto repeat = simd::copy_kernels().moves[std::countr_zero(sizeof(T))].repeat;
   for_each_row(plan, [=](const int64_t* offsets, int64_t count, const int64_t* strides) {
     T* to = dst + offsets[0];
     if (strides[0] == 1)
-      std::fill_n(to, count, value);
+      repeat(&value, to, count);
     else
       for (int64_t i = 0; i < count; ++i) to[i * strides[0]] = value;
   });

@@ -55,6 +55,13 @@ ConvertFunction find_convert(DType from, DType to) {
 }
 
 template <class Word>
+void repeat(const void* src, void* dst, int64_t count) {
+  const Word value = *static_cast<const Word*>(src);
+  Word* to = static_cast<Word*>(dst);
+  for (int64_t i = 0; i < count; ++i) to[i] = value;
+}
+
+template <class Word>
 void reverse(const void* src, void* dst, int64_t count) {
   // Forwards through what is read: row after row, that is how caches fetch ahead.
   const Word* __restrict from = static_cast<const Word*>(src) - (count - 1);
@@ -125,7 +132,7 @@ void transpose(const void* from, int64_t src_stride, void* to, int64_t dst_strid
 }
 
 template <class Word>
-constexpr MoveFunctions moves{reverse<Word>, transpose<Word>};
+constexpr MoveFunctions moves{repeat<Word>, reverse<Word>, transpose<Word>};
 
 }  // namespace
 

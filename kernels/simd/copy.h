@@ -1,5 +1,5 @@
-// Conversions between floating-point types, reversals and transpositions on raw pointers: the inner work of
-// kernels/copy.cpp.
+// Conversions between floating-point types, repetitions, reversals and transpositions on raw pointers: the
+// inner work of kernels/copy.cpp.
 #pragma once
 
 #include <tern/core/dtype.h>
@@ -13,6 +13,8 @@ using ConvertFunction = void (*)(const void* src, void* dst, int64_t count);
 
 /// Moves of elements of one size. Nothing overlaps.
 struct MoveFunctions {
+  /// dst[i] = *src
+  void (*repeat)(const void* src, void* dst, int64_t count);
   /// dst[i] = src[-i]
   void (*reverse)(const void* src, void* dst, int64_t count);
   /// dst[c * dst_stride + r] = src[r * src_stride + c]
