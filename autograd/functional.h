@@ -12,6 +12,7 @@
 #include <tern/kernels/resize.h>
 #include <tern/kernels/span_pool.h>
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
