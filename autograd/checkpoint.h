@@ -20,10 +20,11 @@ using CheckpointFunction = std::function<Tensor(const std::vector<Tensor>&)>;
 
 /// function(inputs), with its gradients: those of the inputs, and of all that the function uses besides
 /// (parameters, results of earlier operations). Random numbers are replayed: the second run draws from each
-/// generator what the first drew, and they go on as if there had been one run. Layers that
-/// keep statistics of what they saw leave them alone in the second (is_recomputing()). Does nothing special
-/// while recording is off. Backward throws Error when the second run gives another shape, and when an input
-/// or a leaf that the function uses was changed in between.
+/// generator what the first drew, and they go on as if there had been one run; those that the function
+/// does not make itself must live until then. Layers that keep statistics of what they saw leave
+/// them alone in the second (is_recomputing()). Does nothing special while recording is off. Backward throws
+/// Error when the second run gives another shape, and when an input or a leaf that the function uses was
+/// changed in between.
 Tensor checkpoint(CheckpointFunction function, const std::vector<Tensor>& inputs);
 
 /// The same for a function of one tensor or several.

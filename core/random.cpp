@@ -32,6 +32,8 @@ double PhiloxStream::normal() {
   return detail::normal_pair(u, uniform())[0];
 }
 
+Generator::~Generator() { RandomJournal::forget(*this); }
+
 RandomState Generator::reserve(int64_t count) {
   check(count >= 0, "reserve: the count must not be negative, got ", count);
   const std::lock_guard lock(mutex_);

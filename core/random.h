@@ -95,6 +95,11 @@ struct RandomState {
 /// decides who gets which.
 class Generator {
  public:
+  Generator() = default;
+  ~Generator();
+  Generator(const Generator&) = delete;
+  Generator& operator=(const Generator&) = delete;
+
   /// Starts anew, from offset 0.
   void manual_seed(uint64_t seed) { set_state({seed, 0}); }
   /// `count` numbers of 32 bits that nobody else gets (a double takes two): whole blocks from the returned

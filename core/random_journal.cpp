@@ -25,6 +25,13 @@ void RandomJournal::note(Generator& generator, RandomState state) {
   }
 }
 
+void RandomJournal::forget(const Generator& generator) {
+  for (RandomJournal* journal = newest; journal; journal = journal->outer_) {
+    const std::lock_guard lock(journal->mutex_);
+    std::erase_if(journal->starts_, [&](const Start& start) { return start.generator == &generator; });
+  }
+}
+
 RandomJournalGuard::RandomJournalGuard(RandomJournal* journal) : before_(std::exchange(newest, journal)) {}
 
 RandomJournalGuard::~RandomJournalGuard() { newest = before_; }

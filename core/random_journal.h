@@ -8,8 +8,9 @@
 
 namespace tern {
 
-/// While it lives, notes each generator that its thread draws from, and where it was before the first draw.
-/// Those that were there before it note the same. Other threads take part through RandomJournalGuard.
+/// While it lives, notes each generator that its thread draws from, and where it was before the first draw;
+/// generators that end meanwhile are forgotten. Journals that were there before it note the same. Other
+/// threads take part through RandomJournalGuard.
 class RandomJournal {
  public:
   struct Start {
@@ -29,6 +30,8 @@ class RandomJournal {
   static RandomJournal* current();
   /// Tells the calling thread's journals that `generator`, now at `state`, is about to be drawn from.
   static void note(Generator& generator, RandomState state);
+  /// Tells them that `generator` ends: a second run will make its own.
+  static void forget(const Generator& generator);
 
  private:
   RandomJournal* outer_;

@@ -11,8 +11,8 @@ namespace tern::distributed {
 
 /// The sum of all ranks' `sum` divided by the sum of their `count`, the same bits on all: an accuracy from
 /// right answers and samples, a mean loss from the sum of losses and samples. (A mean of the ranks' means
-/// would be wrong where shares differ.) NaN when all counts are 0. Throws Error
-/// for a negative count.
+/// would be wrong where shares differ.) NaN when all counts are 0. Throws Error for a
+/// negative count.
 double global_mean(double sum, int64_t count, const Group& group = nullptr);
 
 struct GatherForMetricsOptions {

@@ -6,20 +6,14 @@
 #include <tern/kernels/simd/copy.h>
 #include <tern/kernels/words.h>
 
-#include <bit>
 #include <cstring>
 
 namespace tern::kernels {
 namespace {
 
 template <class Word>
-const simd::MoveFunctions& moves() {
-  return simd::copy_kernels().moves[std::countr_zero(sizeof(Word))];
-}
-
-template <class Word>
 void move_rows(const IteratePlan& plan, Word* dst, const Word* src) {
-  const simd::MoveFunctions& functions = moves<Word>();
+  const simd::MoveFunctions& functions = simd::move_functions(sizeof(Word));
   for_each_row(plan, [=](const int64_t* offsets, int64_t count, const int64_t* strides) {
     Word* to = dst + offsets[0];
     const Word* from = src + offsets[1];
@@ -64,7 +58,7 @@ template <class Word>
 void transpose(const IteratePlan& plan, int other, Word* dst, const Word* src) {
   const IteratePlan tiles = tile_plan(plan, other);
   const int64_t src_stride = plan.strides[0][1], dst_stride = plan.strides[other][0];
-  const auto transpose_tile = moves<Word>().transpose;
+  const auto transpose_tile = simd::move_functions(sizeof(Word)).transpose;
   parallel_for(tiles.numel, 4, [&](int64_t begin, int64_t end) {
     visit_rows(tiles, begin, end, [&](const int64_t* offsets, int64_t count, const int64_t* strides) {
       for (int64_t i = 0; i < count; ++i) {

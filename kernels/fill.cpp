@@ -4,7 +4,6 @@
 #include <tern/kernels/iterate.h>
 #include <tern/kernels/simd/copy.h>
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -13,7 +12,7 @@ namespace {
 
 template <class T>
 void fill_cpu(const IteratePlan& plan, T* dst, T value) {
-  const auto repeat = simd::copy_kernels().moves[std::countr_zero(sizeof(T))].repeat;
+  const auto repeat = simd::move_functions(sizeof(T)).repeat;
   for_each_row(plan, [=](const int64_t* offsets, int64_t count, const int64_t* strides) {
     T* to = dst + offsets[0];
     if (strides[0] == 1)

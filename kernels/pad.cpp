@@ -217,28 +217,30 @@ void for_each_border(const Tensor& y, const Sides& sides, PadMode mode, Body&& b
 
 // Edges to mirror and to repeat are x's own, as in PyTorch: what is cut off is cut after them. Where one call
 // does both, it is two: adding, then cutting.
-struct Steps {
-  std::vector<int64_t> adding, cutting;
-  bool are_two = false;
+bool adds_then_cuts(const std::vector<int64_t>& padding, PadMode mode) {
+  return (mode == PadMode::reflect || mode == PadMode::replicate) &&
+         std::any_of(padding.begin(), padding.end(), [](int64_t number) { return number > 0; }) &&
+         std::any_of(padding.begin(), padding.end(), [](int64_t number) { return number < 0; });
+}
 
-  Steps(const std::vector<int64_t>& padding, PadMode mode) {
-    for (const int64_t number : padding) {
-      adding.push_back(std::max<int64_t>(number, 0));
-      cutting.push_back(std::min<int64_t>(number, 0));
-    }
-    are_two =
-        (mode == PadMode::reflect || mode == PadMode::replicate) && adding != padding && cutting != padding;
-  }
-};
+std::vector<int64_t> adding(std::vector<int64_t> padding) {
+  for (int64_t& number : padding) number = std::max<int64_t>(number, 0);
+  return padding;
+}
+
+std::vector<int64_t> cutting(std::vector<int64_t> padding) {
+  for (int64_t& number : padding) number = std::min<int64_t>(number, 0);
+  return padding;
+}
 
 }  // namespace
 
 Tensor pad(const Tensor& x, const std::vector<int64_t>& padding, PadMode mode, Scalar value) {
   check_device_kernels(x.device(), "pad");
-  if (const Steps steps(padding, mode); steps.are_two) {
-    const Shape added = sides_of(x.shape(), steps.adding, mode).shape;
-    sides_of(added, steps.cutting, mode);
-    return pad(pad(x, steps.adding, mode, value), steps.cutting, mode, value);
+  if (adds_then_cuts(padding, mode)) {
+    const Shape added = sides_of(x.shape(), adding(padding), mode).shape;
+    sides_of(added, cutting(padding), mode);  // refuses before anything is allocated
+    return pad(pad(x, adding(padding), mode, value), cutting(padding), mode, value);
   }
   const Sides sides = sides_of(x.shape(), padding, mode);
   const bool nhwc = x.is_channels_last() && !x.is_contiguous();
@@ -259,9 +261,9 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& padding, PadMode mode, S
 
 Tensor pad_backward(const Tensor& dy, const Shape& x_shape, const std::vector<int64_t>& padding,
                     PadMode mode) {
-  if (const Steps steps(padding, mode); steps.are_two) {
-    const Shape added = sides_of(x_shape, steps.adding, mode).shape;
-    return pad_backward(pad_backward(dy, added, steps.cutting, mode), x_shape, steps.adding, mode);
+  if (adds_then_cuts(padding, mode)) {
+    const Shape added = sides_of(x_shape, adding(padding), mode).shape;
+    return pad_backward(pad_backward(dy, added, cutting(padding), mode), x_shape, adding(padding), mode);
   }
   const Sides sides = sides_of(x_shape, padding, mode);
   Tensor folded = dy;

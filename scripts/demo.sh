@@ -81,6 +81,17 @@ choose_data() {
   DATA=(--dataset fashion-mnist --data "$folder")
 }
 
+# Changes nothing: what the program takes is known once it is built.
+show_help() {
+  sed -n '2,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  if [[ -x $ROOT/build/examples/cifar10 ]]; then exec "$ROOT/build/examples/cifar10" --help; fi
+  say "Not built yet; scripts/demo.sh builds it."
+}
+
+if has_option --help "$@" || has_option -h "$@"; then
+  show_help
+  exit
+fi
 stage "Set-up"
 set_up
 stage "Build"
@@ -89,18 +100,16 @@ build "$ROOT/build" examples/cifar10
 
 DATA=()
 ARGUMENTS=("$@")
-if ! has_option --help "$@" && ! has_option -h "$@"; then
-  stage "Data"
-  dataset=$(option_value --dataset "$@")
-  if has_option --data "$@"; then
-    say "${dataset:-cifar10} from --data: $(option_value --data "$@")"
-  elif has_option --download "$@"; then
-    say "CIFAR-10 from $ARCHIVE, as --download asks"
-    DATA=(--data "$DOWNLOADS")
-  else
-    choose_data "$dataset"
-    if [[ -n $dataset ]]; then DATA=("${DATA[@]:2}"); fi
-  fi
-  stage "Training"
+stage "Data"
+dataset=$(option_value --dataset "$@")
+if has_option --data "$@"; then
+  say "${dataset:-cifar10} from --data: $(option_value --data "$@")"
+elif has_option --download "$@"; then
+  say "CIFAR-10 from $ARCHIVE, as --download asks"
+  DATA=(--data "$DOWNLOADS")
+else
+  choose_data "$dataset"
+  if [[ -n $dataset ]]; then DATA=("${DATA[@]:2}"); fi
 fi
+stage "Training"
 exec "$ROOT/build/examples/cifar10" "${DATA[@]}" "${ARGUMENTS[@]}"

@@ -48,7 +48,8 @@ void Screen::write_some(int stream) {
   if (written > 0) text.erase(0, static_cast<size_t>(written));
   if (written >= 0 || errno == EINTR || errno == EAGAIN) return;
   text.clear();
-  if (errno != EPIPE) failures_[static_cast<size_t>(stream - 1)] = errno;
+  const auto i = static_cast<size_t>(stream - 1);
+  if (errno != EPIPE && !is_terminal_[i]) failures_[i] = errno;
 }
 
 void Screen::finish(Duration patience) {

@@ -30,7 +30,8 @@ class Screen {
   /// Writes a piece that goes without waiting, if poll() says that `stream` takes it. Where writing fails,
   /// the text is lost and the ranks go on.
   void write_some(int stream);
-  /// Why text for `stream` was lost, as in errno, or 0. Readers that went away (`| head`) do not count.
+  /// Why text for `stream` was lost, as in errno, or 0. Readers that went away (`| head`, a closed
+  /// terminal) do not count.
   int failure(int stream) const { return failures_[static_cast<size_t>(stream - 1)]; }
   /// Writes all that is left; waits, but not for ever.
   void finish(Duration patience);

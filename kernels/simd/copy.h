@@ -4,6 +4,7 @@
 
 #include <tern/core/dtype.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tern::simd {
@@ -32,5 +33,7 @@ struct CopyKernels {
 
 /// The functions for this machine's instruction set, chosen once (isa.h). Any thread.
 const CopyKernels& copy_kernels();
+/// Its moves of elements of 1, 2, 4 or 8 bytes.
+const MoveFunctions& move_functions(size_t bytes);
 
 }  // namespace tern::simd

@@ -4,6 +4,8 @@
 #include <tern/kernels/simd/random.h>
 #include <tern/kernels/simd/reduce.h>
 
+#include <bit>
+
 namespace tern::simd {
 
 namespace baseline {
@@ -34,6 +36,8 @@ const CopyKernels& copy_kernels() {
   static const CopyKernels& chosen = select(baseline::copy_table, avx2::copy_table, avx512::copy_table);
   return chosen;
 }
+
+const MoveFunctions& move_functions(size_t bytes) { return copy_kernels().moves[std::countr_zero(bytes)]; }
 
 const RandomKernels& random_kernels() {
   static const RandomKernels& chosen =

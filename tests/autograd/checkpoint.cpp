@@ -164,6 +164,17 @@ TEST_CASE("a checkpoint replays every generator that its function draws from, ne
   }
 }
 
+TEST_CASE("a checkpoint's function may make a generator of its own in each run") {
+  const Tensor x = ones({64}).requires_grad_();
+  const auto f = [](const Tensor& t) {
+    Generator own;
+    own.manual_seed(5);
+    return dropout(t, 0.5, true, &own);
+  };
+  const Tensor y = checkpoint(f, x);
+  CHECK(bits_equal(grad(sum(y), {x})[0], y.detach()));
+}
+
 TEST_CASE("a leaf that a checkpoint's function uses is not changed before backward") {
   const Tensor x = leaf({3}), w = leaf({3});
   const Tensor y = checkpoint([&](const Tensor& t) { return t * w; }, x);

@@ -30,6 +30,17 @@ std::vector<Tensor> gradients(const Convolution& convolution, const std::vector<
   return grad(sum(convolution(leaves[0], leaves[1], leaves[2])), leaves);
 }
 
+// Convolutions in one pass, and the same step by step.
+struct Fusion {
+  Convolution fused, single;
+};
+const Fusion fusions[] = {
+    {[](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d_relu(x, w, b); },
+     [](const Tensor& x, const Tensor& w, const Tensor& b) { return relu(conv2d(x, w, b)); }},
+    {[](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d_relu_max_pool2d(x, w, b); },
+     [](const Tensor& x, const Tensor& w, const Tensor& b) { return max_pool2d(relu(conv2d(x, w, b)), 2); }},
+};
+
 }  // namespace
 
 TEST_CASE("convolution: strides, paddings and dilations near 2^63 are an error or right") {
@@ -68,17 +79,10 @@ TEST_CASE("fused ReLU and pool give the single steps' gradients at zeros and bet
     for (const int64_t channels : {1, 3, 40}) {
       const std::vector<Tensor> values{halves({2, channels, 8, 10}, dtype),
                                        halves({33, channels, 3, 3}, dtype), halves({33}, dtype)};
-      const auto same = [&](const Convolution& fused, const Convolution& single) {
+      for (const auto& [fused, single] : fusions) {
         const std::vector<Tensor> got = gradients(fused, values), want = gradients(single, values);
-        return equal(got[0], want[0]) && equal(got[1], want[1]) && equal(got[2], want[2]);
-      };
-      CHECK(same([](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d_relu(x, w, b); },
-                 [](const Tensor& x, const Tensor& w, const Tensor& b) { return relu(conv2d(x, w, b)); }));
-      CHECK(same(
-          [](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d_relu_max_pool2d(x, w, b); },
-          [](const Tensor& x, const Tensor& w, const Tensor& b) {
-            return max_pool2d(relu(conv2d(x, w, b)), 2);
-          }));
+        for (size_t i = 0; i < 3; ++i) CHECK(equal(got[i], want[i]));
+      }
     }
   }
 }
@@ -90,17 +94,11 @@ TEST_CASE("fused ReLU and pool give the single steps' gradients where values are
     const std::vector<Tensor> values{tensor_of(pixels, {1, channels, 6, 6}, float32),
                                      scattered({40, channels, 1, 1}, -2, 2, float32),
                                      scattered({40}, -2, 2, float32)};
-    const auto agree = [&](const Convolution& fused, const Convolution& single) {
+    for (const auto& [fused, single] : fusions) {
       const std::vector<Tensor> got = gradients(fused, values), want = gradients(single, values);
-      return distance(got[0], want[0]) < 1e-5 && distance(got[2], want[2]) < 1e-5;
-    };
-    CHECK(agree([](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d_relu(x, w, b); },
-                [](const Tensor& x, const Tensor& w, const Tensor& b) { return relu(conv2d(x, w, b)); }));
-    CHECK(agree(
-        [](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d_relu_max_pool2d(x, w, b); },
-        [](const Tensor& x, const Tensor& w, const Tensor& b) {
-          return max_pool2d(relu(conv2d(x, w, b)), 2);
-        }));
+      CHECK(distance(got[0], want[0]) < 1e-5);
+      CHECK(distance(got[2], want[2]) < 1e-5);
+    }
   }
 }
 

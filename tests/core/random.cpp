@@ -1,4 +1,5 @@
 #include <tern/core/random.h>
+#include <tern/core/random_journal.h>
 #include <tern/tests/core/make_tensor.h>
 
 #include <doctest/doctest.h>
@@ -120,6 +121,24 @@ TEST_CASE("a generator hands out whole blocks, and its state can be put back") {
   CHECK(generator.state() == RandomState{42, 0});
   CHECK(
       contains(error_of([&] { generator.reserve(-1); }), "reserve: the count must not be negative, got -1"));
+}
+
+TEST_CASE("a journal notes each generator once, at its first draw, and forgets those that end") {
+  Generator first;
+  first.manual_seed(3);
+  first.reserve(4);
+  const RandomJournal outer;
+  {
+    const RandomJournal inner;
+    Generator second;
+    second.reserve(4);
+    first.reserve(4);
+    first.reserve(4);
+    CHECK(inner.starts().size() == 2);
+  }
+  REQUIRE(outer.starts().size() == 1);
+  CHECK(outer.starts()[0].generator == &first);
+  CHECK(outer.starts()[0].state == RandomState{3, 1});
 }
 
 TEST_CASE("threads that share a generator get different numbers") {
