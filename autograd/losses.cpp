@@ -21,6 +21,9 @@ Tensor soft_cross_entropy(const Tensor& logits, const Tensor& target, const Cros
         options.ignore_index);
   check(options.label_smoothing >= 0 && options.label_smoothing <= 1,
         "cross_entropy: label_smoothing must be from 0 to 1, got ", options.label_smoothing);
+  check(target.shape() == shape, "cross_entropy: a target of ", target.dtype(),
+        " holds class probabilities, ", shape,
+        " as the input; class indices are int64: to(target, int64). Got ", target.shape());
   const int64_t dim = shape.dim() == 1 ? 0 : 1;
   const auto classes = static_cast<double>(shape[dim]), rows = static_cast<double>(logits.numel()) / classes;
   Tensor weight = options.weight;

@@ -51,7 +51,8 @@ int cpu_device_count() {
 void check_device(Device device) {
   if (device.is_cpu()) {
     check(device.index >= 0 && device.index < cpu_device_count(), "device ", device,
-          " does not exist: there are ", cpu_device_count(), " CPU devices (TERN_CPU_DEVICES sets how many)");
+          " does not exist: the number of CPU devices is ", cpu_device_count(),
+          " (TERN_CPU_DEVICES sets it)");
   } else {
     check(built_with_cuda, "device ", device, " does not exist: this build has no CUDA");
   }

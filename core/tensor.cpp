@@ -31,7 +31,7 @@ Tensor::Tensor(Ref<Storage> storage, const Layout& layout, DType dtype) {
 }
 
 TensorImpl& Tensor::get() const {
-  check(defined(), "the tensor is undefined");
+  check(defined(), "the tensor is undefined: it was made by Tensor() and never assigned, or moved from");
   return *impl_;
 }
 

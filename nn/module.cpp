@@ -120,6 +120,37 @@ void ModuleScope::begin(const Module& module) {
   ProfileScope::begin(typeid(module).name(), ProfileKind::module, &module);
 }
 
+void rethrow_from(const Module& module) {
+  // The last module that an Error left on this thread, and its text: an Error of that text was thrown in
+  // there.
+  struct Failure {
+    const Module* module = nullptr;
+    std::string text;
+    bool has_path = false;
+  };
+  thread_local Failure last;
+  Failure now;
+  now.module = &module;
+  std::string where = module.describe() + ": ";
+  try {
+    try {
+      throw;
+    } catch (const Error& error) {
+      if (error.what() == last.text) {
+        writable(module).each_module([&](const std::string& path, Module& below) {
+          if (&below == last.module && !now.has_path)
+            where = path + (last.has_path ? "." : ", "), now.has_path = true;
+        });
+      }
+      rethrow_with(where);
+    }
+  } catch (const Error& error) {
+    now.text = error.what();
+    last = now;
+    throw;
+  }
+}
+
 NamedTensors Module::named_parameters() const { return unique_tensors(*this, false); }
 NamedTensors Module::named_buffers() const { return unique_tensors(*this, true); }
 

@@ -16,6 +16,7 @@
 // (nn/check_layer.h) finds it. A module is used by one thread at a time.
 #pragma once
 
+#include <tern/core/error.h>
 #include <tern/core/profile.h>
 #include <tern/core/safetensors.h>
 #include <tern/core/tensor.h>
@@ -121,7 +122,7 @@ class Module {
 /// Gives `module` and everything below it tensors (ties survive) and a training flag of its own. For clone().
 void make_independent(Module& module);
 
-/// The profiler's scope of a module's forward pass. Calling a Layer, or one in a Sequential, opens it.
+/// The profiler's scope of a module's forward pass.
 class ModuleScope : public ProfileScope {
  public:
   [[nodiscard]] explicit ModuleScope(const Module& module) {
@@ -133,6 +134,23 @@ class ModuleScope : public ProfileScope {
   void begin(const Module& module);
 };
 
+/// Inside a catch block: throws the Error that came out of `module`'s forward pass anew, with the module
+/// named in front of its text: "features.0, Linear(in_features=2, out_features=3, bias=true): linear: …", as
+/// seen from the outermost module that it comes out of.
+[[noreturn]] void rethrow_from(const Module& module);
+
+/// Calls `body`, the forward pass of `module`: as an event of its own in profiles, and so that errors name
+/// it.
+template <class Body>
+auto run_module(const Module& module, Body&& body) {
+  const ModuleScope scope(module);
+  try {
+    return body();
+  } catch (const Error&) {
+    rethrow_from(module);
+  }
+}
+
 /// What a layer derives from: knows how to copy a Derived, and calls its forward() with any arguments.
 template <class Derived>
 class Layer : public Module {
@@ -142,8 +160,8 @@ class Layer : public Module {
   }
   template <class... Arguments>
   auto operator()(Arguments&&... arguments) {
-    const ModuleScope scope(*this);
-    return static_cast<Derived&>(*this).forward(std::forward<Arguments>(arguments)...);
+    return run_module(
+        *this, [&] { return static_cast<Derived&>(*this).forward(std::forward<Arguments>(arguments)...); });
   }
 };
 

@@ -19,17 +19,17 @@ size_t Sequential::step(size_t i, Tensor& x) {
   };
   if (auto* conv = layers_[i].as<Conv2d>(); conv && follows(1, static_cast<ReLU*>(nullptr))) {
     const auto* pool = follows(2, static_cast<MaxPool2d*>(nullptr));
-    const ModuleScope scope(*conv);
     const bool halves = pool && pool->is_halving();
-    x = halves ? conv2d_relu_max_pool2d(x, conv->weight, conv->bias, conv->options())
-               : conv2d_relu(x, conv->weight, conv->bias, conv->options());
+    x = run_module(*conv, [&] {
+      return halves ? conv2d_relu_max_pool2d(x, conv->weight, conv->bias, conv->options())
+                    : conv2d_relu(x, conv->weight, conv->bias, conv->options());
+    });
     return halves ? 3 : 2;
   }
   if (auto* flat = layers_[i].as<Flatten>();
       flat && flat->is_per_sample() && x.is_channels_last() && !x.is_contiguous()) {
     if (auto* linear = follows(1, static_cast<Linear*>(nullptr))) {
-      const ModuleScope scope(*linear);
-      x = flatten_linear(x, linear->weight, linear->bias);
+      x = run_module(*linear, [&] { return flatten_linear(x, linear->weight, linear->bias); });
       return 2;
     }
   }

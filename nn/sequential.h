@@ -20,8 +20,7 @@ class AnyModule {
   AnyModule(M module)
       : module_(std::make_unique<M>(std::move(module))),
         forward_([](Module& self, const Tensor& x) -> Tensor {
-          const ModuleScope scope(self);
-          return static_cast<M&>(self).forward(x);
+          return run_module(self, [&]() -> Tensor { return static_cast<M&>(self).forward(x); });
         }) {}
   AnyModule(const AnyModule& other) : module_(other.module_->copy()), forward_(other.forward_) {}
   AnyModule(AnyModule&&) noexcept = default;

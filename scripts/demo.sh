@@ -96,7 +96,7 @@ stage "Set-up"
 set_up
 stage "Build"
 configure "$ROOT/build"
-build "$ROOT/build" examples/cifar10
+build "$ROOT/build" examples/cifar10 ternrun
 
 DATA=()
 ARGUMENTS=("$@")

@@ -271,6 +271,10 @@ void Supervisor::reap() {
   if (!verdict_ && !failed.empty()) {
     Rank& first = first_of(std::move(failed));
     first.failed_first = true;
+    left_early_.clear();
+    for (const Rank& rank : ranks_)
+      if (!rank.lives && rank.status == 0)
+        left_early_ += (left_early_.empty() ? "" : ", ") + std::to_string(rank.rank);
     failure_ = failure_text(first);
     verdict_ = Verdict{shell_status(first.status), true, failure_};
     end_ranks(SIGTERM);
@@ -318,6 +322,7 @@ Verdict Supervisor::conclude() {
   for (Rank& rank : ranks_) {
     if (rank.failed_first) {
       say(failure_);
+      if (!left_early_.empty()) say("ended before that, with exit code 0: rank " + left_early_);
       if (!logs_.empty()) {
         const std::string name = logs_ + "rank_" + std::to_string(rank.rank);
         rank.tail = last_lines_of(name + ".stderr");

@@ -62,6 +62,7 @@ class Supervisor {
   std::optional<Verdict> verdict_;  // this machine's, or that of all
   bool told_others_ = false, killed_ = false, is_interrupted_ = false;
   std::string logs_, failure_;
+  std::string left_early_;  // ranks that had ended without a failure when the first one failed
 };
 
 }  // namespace tern::distributed::launcher

@@ -173,6 +173,12 @@ TEST_CASE("losses refuse inputs that do not fit, before anything is computed") {
       fails_with("nll_loss: target must hold class indices of int64, got float64", [&] { nll_loss(x, x); }));
   CHECK(fails_with("nll_loss: weight must be [3]",
                    [&] { nll_loss(x, zeros({4}, int64), {.weight = scattered({4})}); }));
+  CHECK(fails_with(
+      "cross_entropy: a target of float32 holds class probabilities, [4, 3] as the input; class indices "
+      "are int64: to(target, int64). Got [4]",
+      [&] {
+        cross_entropy(ones({4, 3}), zeros({4}));
+      }));
   CHECK(fails_with("cross_entropy: class probabilities know no ignore_index, got 1",
                    [&] { cross_entropy(x, probabilities, {.ignore_index = 1}); }));
   CHECK(fails_with("cross_entropy: label_smoothing must be from 0 to 1",

@@ -99,6 +99,12 @@ class Failures(Base):
         )
         self.assertRegex(error, r"ended after that: rank 0 \(killed by SIGTERM\), 2 \(killed by SIGTERM\)")
 
+    def test_a_rank_that_left_without_a_failure_is_named(self) -> None:
+        error = self.ranks(3, "init", "on", "2", "exit", "0", "end", "sleep", "0.5", "sum", code=1).stderr
+        self.assertRegex(error, r"rank [01] .* failed first: exit code 1")
+        self.assertIn("ternrun: ended before that, with exit code 0: rank 2\n", error)
+        self.assertIn("has left the group", error)
+
     def test_a_killed_rank_is_the_first_failure(self) -> None:
         for _ in range(3):
             error = self.ranks(3, "init", "on", "2", "kill", "end", "sum", "sleep", "60", code=137).stderr

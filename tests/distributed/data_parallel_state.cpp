@@ -227,7 +227,7 @@ TEST_CASE("an error in a replica comes out with its device, and the next call wo
   for (const int bad : {0, 2, 3}) {
     noted.notes->fail_on = bad;
     CHECK(fails_with("DataParallel: replica " + std::to_string(bad) + " on cpu:" + std::to_string(bad) +
-                         ": Noted: told to fail",
+                         ": Noted(): Noted: told to fail",
                      [&] { parallel(ones({4})); }));
     noted.notes->fail_on = -1;
     CHECK(values_of(parallel(ones({4}))) == std::vector<double>{1, 1, 1, 1});

@@ -58,7 +58,7 @@ TEST_CASE("an exception of a module comes out with its device when all have ende
   Fails module;
   std::vector<Fails> modules(4, module);
   const auto run = [&](int a, int b, int c) { parallel_apply(modules, Ints{{0}, {a}, {b}, {c}}, cpus(4)); };
-  CHECK(fails_with("parallel_apply: replica 1 on cpu:1: there is no file", [&] { run(1, 2, 0); }));
+  CHECK(fails_with("parallel_apply: replica 1 on cpu:1: Fails(): there is no file", [&] { run(1, 2, 0); }));
   CHECK(*module.ended == 2);
   CHECK_THROWS_AS(run(1, 0, 0), IoError);
   CHECK(fails_with("parallel_apply: replica 3 on cpu:3: and no hope", [&] { run(0, 0, 2); }));
