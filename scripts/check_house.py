@@ -8,7 +8,7 @@ Rules (docs/architecture.md says why):
 - nothing that a program gets from <tern/tern.h> includes a header of CUDA, Eigen, oneDNN, gloo, NCCL, curl or
   libarchive;
 - C++ files: median at most 120 lines, longest 400; functions: at most 60 lines, nine of ten at most 25;
-- lines of C++, Python, shell and Meson: at most 110 characters; all Meson files together: at most 350 lines;
+- lines of C++, Python, shell and Meson: at most 110 characters; all Meson files together: at most 450 lines;
 - a header has `#pragma once` and opens with a comment; no notes of unfinished work in any text.
 
 scripts/house_exceptions.txt grants single files a larger limit, a line each: `path limit=value reason`, where
@@ -52,7 +52,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")')
 
 MEDIAN_FILE, LONGEST_FILE = 120, 400
 LONGEST_FUNCTION, FUNCTION_P90 = 60, 25
-WIDTH, MESON_LINES = 110, 350
+WIDTH, MESON_LINES = 110, 450
 
 
 class House:
