@@ -163,7 +163,7 @@ TEST_CASE("keys and values that are too long for a message are refused before th
 TEST_CASE("the jobs at one port don't mix") {
   const auto store = tcp_store("127.0.0.1", 0, {.is_server = true, .job = "this"});
   const std::string error = error_of<DistributedError>(
-      [&] { tcp_store("127.0.0.1", store->port(), {.timeout = 50ms, .job = "that"}); });
+      [&] { tcp_store("127.0.0.1", store->port(), {.timeout = 1000ms, .job = "that"}); });
   CHECK(contains(error,
                  "the store of another job answers there, 'this' of " + this_process() + "; this is 'that'"));
 }
