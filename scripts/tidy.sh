@@ -22,7 +22,8 @@ for entry in json.load(open("build/compile_commands.json")):
     if path.endswith(".cpp") and not path.startswith(("..", "build")):
         # clang can't read g++'s precompiled headers, and needs none: sources include all that they use.
         entry["command"] = re.sub(r" -fpch-preprocess -include \S+", "", entry["command"])
-        entry["command"] = entry["command"].replace(" -fvect-cost-model=dynamic", "")  # g++'s alone
+        for own in (" -fvect-cost-model=dynamic", " -fno-thread-jumps"):  # g++'s alone
+            entry["command"] = entry["command"].replace(own, "")
         first.setdefault(path, entry)
 json.dump(list(first.values()), open(os.path.join(sys.argv[1], "compile_commands.json"), "w"))
 print("\n".join(sorted(first)))

@@ -54,6 +54,7 @@ Nodes::Nodes(const Options& options, std::shared_ptr<Store> store)
   check_as<DistributedError>(owner == me, "--node-rank ", o.node,
                              " is there twice: ", owner.substr(owner.find(' ') + 1), " and ", this_process());
   std::vector<std::string> keys;
+  keys.reserve(static_cast<size_t>(o.nodes));
   for (int node = 0; node < o.nodes; ++node) keys.push_back(node_key(node));
   check_as<DistributedError>(store_->wait(keys, o.join_timeout), missing_nodes(*store_, o),
                              " did not come within ", o.join_timeout.count(), " ms");

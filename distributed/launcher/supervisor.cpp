@@ -39,7 +39,7 @@ std::vector<std::string> environment_with(const Settings& settings) {
     if (!settings.count(std::string(text.substr(0, text.find('='))))) result.emplace_back(text);
   }
   for (const auto& [name, value] : settings)
-    if (!value.empty()) result.push_back(name + "=" + value);
+    if (!value.empty()) result.push_back(fmt::format("{}={}", name, value));
   return result;
 }
 
@@ -187,7 +187,7 @@ void Supervisor::turn() {
   for (size_t i = 0; i < streams.size(); ++i)
     if (entries[5 + i].revents) streams[i]->read_some();
   for (const int stream : {1, 2})
-    if (entries[static_cast<size_t>(2 + stream)].revents) screen_.write_some(stream);
+    if (entries[2 + static_cast<size_t>(stream)].revents) screen_.write_some(stream);
   if (entries[0].revents) on_signal();
   if (entries[2].revents) on_verdict();
   if (kill_ && kill_->is_over() && !killed_) {

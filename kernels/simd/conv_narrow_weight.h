@@ -48,16 +48,16 @@ template <bool whole>
 /// dweight += the products of T taps with the vector of channels from c on.
 template <int G, bool whole, int T>
 [[gnu::always_inline]] inline void add_vector(const TapSum& sum, int64_t c, int64_t fresh) {
-  constexpr int U = pixels_apart<G>;
-  Vec acc[U][T][G];
+  constexpr int apart = pixels_apart<G>;
+  Vec acc[apart][T][G];
   TERN_UNROLL
-  for (int k = 0; k < U * T * G; ++k) acc[k / G / T][k / G % T][k % G] = Vec{};
+  for (int k = 0; k < apart * T * G; ++k) acc[k / G / T][k / G % T][k % G] = Vec{};
   for (int64_t r = 0; r < sum.rows; ++r) {
     const float *dy = sum.dy + r * sum.dy_row + c, *x = sum.x + r * sum.x_row + c;
     int64_t q = 0;
-    for (; q + U <= sum.cols; q += U) {
+    for (; q + apart <= sum.cols; q += apart) {
       TERN_UNROLL
-      for (int u = 0; u < U; ++u, dy += sum.channels.all, x += sum.x_pixel)
+      for (int u = 0; u < apart; ++u, dy += sum.channels.all, x += sum.x_pixel)
         add_pixel<G, whole, T>(sum, dy, x, acc[u]);
     }
     for (; q < sum.cols; ++q, dy += sum.channels.all, x += sum.x_pixel)
@@ -69,7 +69,7 @@ template <int G, bool whole, int T>
     for (int i = 0; i < G; ++i) {
       Vec total = acc[0][t][i];
       TERN_UNROLL
-      for (int u = 1; u < U; ++u) total += acc[u][t][i];
+      for (int u = 1; u < apart; ++u) total += acc[u][t][i];
       add_lanes<whole>(sum.dweight + (t * G + i) * sum.channels.all + c, total, fresh);
     }
   }

@@ -22,16 +22,21 @@ Shape shape(cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
           m + gap};
 }
 
+// Where an element of a column-major matrix lies.
+size_t place(int row, int column, int leading) {
+  return static_cast<size_t>(row) + static_cast<size_t>(column) * static_cast<size_t>(leading);
+}
+
 std::vector<double> expected(const Shape& s, const std::vector<double>& a, const std::vector<double>& b,
                              std::vector<double> c, double alpha, double beta) {
   for (int j = 0; j < s.n; ++j) {
     for (int i = 0; i < s.m; ++i) {
       double sum = 0;
       for (int l = 0; l < s.k; ++l) {
-        sum += a[static_cast<size_t>(s.op_a == CUBLAS_OP_N ? i + l * s.lda : l + i * s.lda)] *
-               b[static_cast<size_t>(s.op_b == CUBLAS_OP_N ? l + j * s.ldb : j + l * s.ldb)];
+        sum += a[s.op_a == CUBLAS_OP_N ? place(i, l, s.lda) : place(l, i, s.lda)] *
+               b[s.op_b == CUBLAS_OP_N ? place(l, j, s.ldb) : place(j, l, s.ldb)];
       }
-      double& element = c[static_cast<size_t>(i + j * s.ldc)];
+      double& element = c[place(i, j, s.ldc)];
       element = alpha * sum + (beta == 0 ? 0 : beta * element);
     }
   }
@@ -44,9 +49,9 @@ void check_product(cudaDataType in, cudaDataType out, cublasComputeType_t comput
   for (const auto op_a : {CUBLAS_OP_N, CUBLAS_OP_T}) {
     for (const auto op_b : {CUBLAS_OP_N, CUBLAS_OP_T}) {
       const Shape s = shape(op_a, op_b, 8, 12, 4, gap);
-      const auto a = small_numbers<In>(static_cast<size_t>(s.lda * 12), 1);
-      const auto b = small_numbers<In>(static_cast<size_t>(s.ldb * 12), 2);
-      const auto c = small_numbers<Out>(static_cast<size_t>(s.ldc * s.n), 3);
+      const auto a = small_numbers<In>(place(0, 12, s.lda), 1);
+      const auto b = small_numbers<In>(place(0, 12, s.ldb), 2);
+      const auto c = small_numbers<Out>(place(0, s.n, s.ldc), 3);
       const OnDevice<In> on_a(a), on_b(b);
       const OnDevice<Out> on_c(c);
       const Scale alpha = rounded<Scale>(2), beta = rounded<Scale>(-1);

@@ -1,3 +1,4 @@
+#include <tern/core/half.h>
 #include <tern/tests/simgpu/cudnn/failure.h>
 #include <tern/tests/simgpu/cudnn/tensor.h>
 
@@ -29,7 +30,7 @@ double load(const unsigned char* at, cudnnDataType_t dtype) {
     case CUDNN_DATA_DOUBLE:
       return as(double{});
     case CUDNN_DATA_HALF:
-      return static_cast<double>(as(_Float16{}));
+      return static_cast<double>(static_cast<float>(as(tern::Half{})));
     case CUDNN_DATA_BFLOAT16: {
       const uint32_t bits = static_cast<uint32_t>(as(uint16_t{})) << 16;
       float value = 0;
@@ -58,7 +59,7 @@ void store(unsigned char* at, double value, cudnnDataType_t dtype) {
     case CUDNN_DATA_DOUBLE:
       return as(value);
     case CUDNN_DATA_HALF:
-      return as(static_cast<_Float16>(value));
+      return as(tern::Half(static_cast<float>(value)));
     case CUDNN_DATA_BFLOAT16: {
       const auto narrow = static_cast<float>(value);
       uint32_t bits = 0;

@@ -1,3 +1,4 @@
+#include <tern/core/half.h>
 #include <tern/tests/simgpu/cudnn/tests/run.h>
 
 #include <cmath>
@@ -41,7 +42,7 @@ void encode(double number, cudnnDataType_t dtype, unsigned char* bytes) {
     case CUDNN_DATA_DOUBLE:
       return put(number);
     case CUDNN_DATA_HALF:
-      return put(static_cast<_Float16>(number));
+      return put(tern::Half(static_cast<float>(number)));
     case CUDNN_DATA_BFLOAT16: {
       // Cut after a float; the tests' numbers are short enough for it to be exact or near.
       const auto narrow = static_cast<float>(number);
@@ -69,7 +70,7 @@ double decode(const unsigned char* bytes, cudnnDataType_t dtype) {
     case CUDNN_DATA_DOUBLE:
       return take(double{});
     case CUDNN_DATA_HALF:
-      return static_cast<double>(take(_Float16{}));
+      return static_cast<double>(static_cast<float>(take(tern::Half{})));
     case CUDNN_DATA_BFLOAT16: {
       const uint32_t bits = static_cast<uint32_t>(take(uint16_t{})) << 16;
       float value = 0;

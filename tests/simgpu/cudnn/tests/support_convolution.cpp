@@ -217,7 +217,8 @@ std::vector<SupportCase> fused_convolution_cases() {
                                                         {"alignment of an element", {.alignment = element}},
                                                         {"4 groups, NHWC", {.groups = 4}}};
         if (fusion == Fusion::statistics && kind == Convolution::backward_filter) continue;  // nobody does it
-        for (auto [text, shape] : shapes) {
+        for (const auto& [text, plain] : shapes) {
+          auto shape = plain;
           shape.dtype = dtype;
           cases.push_back({name_of(kind) + " fused, " + drive::name_of(dtype) + ", " + name + ", " + text,
                            [kind, f = fusion, shape] { return fused(kind, f, shape); }});

@@ -105,7 +105,8 @@ TEST_CASE("backward passes of activations are the slope times the gradient") {
   for (const auto& [backward, forward] : pairs) {
     for (const Formula& formula : unary_formulas()) {
       if (formula.mode != forward) continue;
-      CAPTURE(static_cast<int>(backward));
+      const int number = static_cast<int>(backward);
+      CAPTURE(number);
       const Tensor x(1, image, last(image)), dy(2, image, last(image)), dx(3, image, last(image));
       Graph graph;
       graph.pointwise(backward, {.x = &x, .dy = &dy, .dx = &dx}, formula.options);
@@ -133,7 +134,8 @@ TEST_CASE("functions of two tensors, one of them broadcast, in every type") {
   for (const auto& [mode, formula] : formulas) {
     for (const cudnnDataType_t type :
          {CUDNN_DATA_FLOAT, CUDNN_DATA_HALF, CUDNN_DATA_BFLOAT16, CUDNN_DATA_DOUBLE}) {
-      CAPTURE(static_cast<int>(mode));
+      const int number = static_cast<int>(mode);
+      CAPTURE(number);
       const Sizes channel = {1, 3, 1, 1};
       const Tensor x(1, image, last(image, type)), b(2, channel, last(channel, type)),
           y(3, image, last(image, type));
