@@ -21,6 +21,7 @@
 #include <tern/core/allocator.h>
 #include <tern/core/dlpack.h>
 #include <tern/core/npy.h>
+#include <tern/core/npz.h>
 #include <tern/core/profile.h>
 #include <tern/core/random.h>
 #include <tern/core/random_journal.h>

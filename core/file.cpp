@@ -1,7 +1,9 @@
+#include <tern/core/checksum.h>
 #include <tern/core/error.h>
 #include <tern/core/file.h>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -128,8 +130,23 @@ void FileReader::read_at(void* target, size_t bytes, int64_t offset) const {
   }
 }
 
+FileMapping::FileMapping(const std::string& path) {
+  const FileDescriptor file(open_for_reading(path));
+  size_ = size_of_regular_file(file.get(), path);
+  if (size_ == 0) return;
+  void* const start = ::mmap(nullptr, static_cast<size_t>(size_), PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
+  if (start == MAP_FAILED) fail("cannot map", path, errno);
+  data_ = static_cast<char*>(start);
+}
+
+FileMapping::~FileMapping() {
+  if (data_) ::munmap(data_, static_cast<size_t>(size_));
+}
+
 void FileWriter::write(const void* data, size_t bytes) {
   const char* const start = static_cast<const char*>(data);
+  checksum_ = crc32(data, bytes, checksum_);
   if (pending_.size() + bytes > pending_bytes) flush();
   if (bytes >= pending_bytes)
     write_through(start, bytes);
