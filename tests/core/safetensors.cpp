@@ -158,8 +158,8 @@ TEST_CASE("a mapped file holds the same tensors, and writing to them leaves the 
 
 TEST_CASE("tensors that do not lie aligned in a mapped file are copied") {
   const TemporaryFolder folder;
-  const std::string header =
-      R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}})";
+  const std::string header = R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                             R"("b":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}})";
   std::string text = file_text(header, 9);
   const float values[] = {1.5F, -2.F};
   std::memcpy(text.data() + text.size() - 8, values, 8);
