@@ -77,4 +77,5 @@
 #include <tern/train/program.h>
 #include <tern/train/progress.h>
 #include <tern/train/running_loss.h>
+#include <tern/train/state.h>
 #include <tern/train/trace.h>

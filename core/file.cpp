@@ -65,6 +65,12 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+// Makes new names in a folder survive a crash. Some file systems cannot, and say so by EINVAL.
+void sync(const FileDescriptor& folder, const std::string& path) {
+  if (retry([&] { return ::fsync(folder.get()); }) < 0 && errno != EINVAL)
+    fail("cannot force to disk the folder", path, errno);
+}
+
 // A new, empty file in the folder of `path`, removed at the end unless it was renamed to `path`.
 class TemporaryFile {
  public:
@@ -81,9 +87,7 @@ class TemporaryFile {
     const FileDescriptor folder(open_for_reading(folder_of(path_)));
     if (::rename(name_.c_str(), path_.c_str()) < 0) fail("cannot write", path_, errno);
     name_.clear();
-    // Makes the new name survive a crash. Some file systems cannot, and say so by EINVAL.
-    if (retry([&] { return ::fsync(folder.get()); }) < 0 && errno != EINVAL)
-      fail("cannot force to disk the folder of", path_, errno);
+    sync(folder, folder_of(path_));
   }
 
  private:
@@ -167,6 +171,8 @@ void FileWriter::write_through(const char* data, size_t bytes) {
     bytes -= static_cast<size_t>(count);
   }
 }
+
+void sync_folder(const std::string& folder) { sync(FileDescriptor(open_for_reading(folder)), folder); }
 
 void write_file_atomically(const std::string& path, const std::function<void(FileWriter&)>& body) {
   TemporaryFile file(resolve(path));

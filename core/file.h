@@ -95,4 +95,8 @@ class FileWriter {
 /// removed. A symbolic link stays, and the file that it names is replaced. Throws IoError.
 void write_file_atomically(const std::string& path, const std::function<void(FileWriter&)>& body);
 
+/// Forces to disk which names the folder holds, so that files just made or renamed in it survive a crash of
+/// the machine. Throws IoError.
+void sync_folder(const std::string& folder);
+
 }  // namespace tern
