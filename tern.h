@@ -21,6 +21,7 @@
 #include <tern/core/allocator.h>
 #include <tern/core/dlpack.h>
 #include <tern/core/npy.h>
+#include <tern/core/npz.h>
 #include <tern/core/profile.h>
 #include <tern/core/random.h>
 #include <tern/core/random_journal.h>
@@ -76,4 +77,5 @@
 #include <tern/train/program.h>
 #include <tern/train/progress.h>
 #include <tern/train/running_loss.h>
+#include <tern/train/state.h>
 #include <tern/train/trace.h>

@@ -1,7 +1,9 @@
+#include <tern/core/checksum.h>
 #include <tern/core/error.h>
 #include <tern/core/file.h>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,6 +65,12 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+// Makes new names in a folder survive a crash. Some file systems cannot, and say so by EINVAL.
+void sync(const FileDescriptor& folder, const std::string& path) {
+  if (retry([&] { return ::fsync(folder.get()); }) < 0 && errno != EINVAL)
+    fail("cannot force to disk the folder", path, errno);
+}
+
 // A new, empty file in the folder of `path`, removed at the end unless it was renamed to `path`.
 class TemporaryFile {
  public:
@@ -79,9 +87,7 @@ class TemporaryFile {
     const FileDescriptor folder(open_for_reading(folder_of(path_)));
     if (::rename(name_.c_str(), path_.c_str()) < 0) fail("cannot write", path_, errno);
     name_.clear();
-    // Makes the new name survive a crash. Some file systems cannot, and say so by EINVAL.
-    if (retry([&] { return ::fsync(folder.get()); }) < 0 && errno != EINVAL)
-      fail("cannot force to disk the folder of", path_, errno);
+    sync(folder, folder_of(path_));
   }
 
  private:
@@ -128,8 +134,23 @@ void FileReader::read_at(void* target, size_t bytes, int64_t offset) const {
   }
 }
 
+FileMapping::FileMapping(const std::string& path) {
+  const FileDescriptor file(open_for_reading(path));
+  size_ = size_of_regular_file(file.get(), path);
+  if (size_ == 0) return;
+  void* const start = ::mmap(nullptr, static_cast<size_t>(size_), PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
+  if (start == MAP_FAILED) fail("cannot map", path, errno);
+  data_ = static_cast<char*>(start);
+}
+
+FileMapping::~FileMapping() {
+  if (data_) ::munmap(data_, static_cast<size_t>(size_));
+}
+
 void FileWriter::write(const void* data, size_t bytes) {
   const char* const start = static_cast<const char*>(data);
+  checksum_ = crc32(data, bytes, checksum_);
   if (pending_.size() + bytes > pending_bytes) flush();
   if (bytes >= pending_bytes)
     write_through(start, bytes);
@@ -150,6 +171,8 @@ void FileWriter::write_through(const char* data, size_t bytes) {
     bytes -= static_cast<size_t>(count);
   }
 }
+
+void sync_folder(const std::string& folder) { sync(FileDescriptor(open_for_reading(folder)), folder); }
 
 void write_file_atomically(const std::string& path, const std::function<void(FileWriter&)>& body) {
   TemporaryFile file(resolve(path));

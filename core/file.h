@@ -47,6 +47,26 @@ class FileReader {
   int64_t size_;
 };
 
+/// A regular file as memory, read from the disk as it is touched. Whoever writes to that memory changes a
+/// copy of its own, never the file. A file that is cut off while it is mapped ends the process (SIGBUS) where
+/// its end was touched: files are to be replaced, as write_file_atomically() does, not changed.
+class FileMapping {
+ public:
+  /// Throws IoError when it cannot be opened or mapped, or is no regular file.
+  explicit FileMapping(const std::string& path);
+  FileMapping(const FileMapping&) = delete;
+  FileMapping& operator=(const FileMapping&) = delete;
+  ~FileMapping();
+
+  /// Begins at a page; null for an empty file.
+  char* data() const { return data_; }
+  int64_t size() const { return size_; }
+
+ private:
+  char* data_ = nullptr;
+  int64_t size_;
+};
+
 /// Writes one byte after the other, collecting small pieces. What was written is in the file after flush().
 class FileWriter {
  public:
@@ -57,6 +77,8 @@ class FileWriter {
   void write(const void* data, size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
   void flush();
+  /// The CRC-32 (core/checksum.h) of all that has been written.
+  uint32_t checksum() const { return checksum_; }
 
  private:
   void write_through(const char* data, size_t bytes);
@@ -64,6 +86,7 @@ class FileWriter {
   int descriptor_;
   std::string path_;
   std::string pending_;
+  uint32_t checksum_ = 0;
 };
 
 /// Replaces the file at `path`, or makes it, by what `body` writes: readers find the old file or the new one,
@@ -71,5 +94,9 @@ class FileWriter {
 /// disk and renamed. Whenever something fails, or `body` throws, the old file is untouched and the new one is
 /// removed. A symbolic link stays, and the file that it names is replaced. Throws IoError.
 void write_file_atomically(const std::string& path, const std::function<void(FileWriter&)>& body);
+
+/// Forces to disk which names the folder holds, so that files just made or renamed in it survive a crash of
+/// the machine. Throws IoError.
+void sync_folder(const std::string& folder);
 
 }  // namespace tern

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -239,6 +241,40 @@ void cut_into_pieces(const Entry& entry, int64_t values, char* target, std::vect
         {target + (at - entry.begin), static_cast<size_t>(std::min(most, entry.end - at)), values + at});
 }
 
+TensorMap read_tensors(const FileReader& file, const std::vector<Entry>& entries, int64_t values) {
+  TensorMap tensors;
+  std::vector<Piece> pieces;
+  for (const Entry& entry : entries) {
+    const Tensor x = empty(entry.shape, entry.dtype);
+    cut_into_pieces(entry, values, static_cast<char*>(x.data()), pieces);
+    tensors.emplace(entry.name, x);
+  }
+  read_values(file, pieces);
+  return tensors;
+}
+
+// Tensors over the file's own memory, which each keeps alive. Those of other writers need not lie aligned,
+// and are copied then.
+TensorMap map_tensors(const std::string& path, const std::vector<Entry>& entries, int64_t size,
+                      int64_t values) {
+  const auto mapping = std::make_shared<FileMapping>(path);
+  check_as<IoError>(mapping->size() == size, "cannot read \"", path, "\": it is being replaced");
+  TensorMap tensors;
+  for (const Entry& entry : entries) {
+    char* const data = mapping->data() + values + entry.begin;
+    const auto bytes = static_cast<size_t>(entry.end - entry.begin);
+    if (bytes > 0 && reinterpret_cast<uintptr_t>(data) % size_of(entry.dtype) == 0) {
+      auto memory = make_ref<Storage>(data, bytes, Device(), [mapping] {});
+      tensors.emplace(entry.name, Tensor(std::move(memory), Layout(entry.shape), entry.dtype));
+    } else {
+      const Tensor x = empty(entry.shape, entry.dtype);
+      if (bytes > 0) std::memcpy(x.data(), data, bytes);
+      tensors.emplace(entry.name, x);
+    }
+  }
+  return tensors;
+}
+
 // The tensors in the order in which they are written.
 std::vector<std::pair<std::string, Tensor>> in_order(const TensorMap& tensors) {
   for (const auto& [name, x] : tensors) {
@@ -277,21 +313,24 @@ std::string format_header(const std::vector<std::pair<std::string, Tensor>>& ten
 
 }  // namespace
 
-void save_safetensors(const std::string& path, const TensorMap& tensors,
-                      const std::map<std::string, std::string>& metadata) {
+uint32_t save_safetensors(const std::string& path, const TensorMap& tensors,
+                          const std::map<std::string, std::string>& metadata) {
   const auto ordered = in_order(tensors);
   const std::string header = format_header(ordered, metadata);
   check(header.size() <= max_header, "save_safetensors: the header may have ", max_header,
         " bytes, these names and metadata take ", header.size());
+  uint32_t checksum = 0;
   write_file_atomically(path, [&](FileWriter& file) {
     const auto length = static_cast<uint64_t>(header.size());
     file.write(&length, length_bytes);
     file.write(header);
     for (const auto& [name, x] : ordered) write_values(file, x);
+    checksum = file.checksum();
   });
+  return checksum;
 }
 
-Safetensors load_safetensors(const std::string& path) {
+Safetensors load_safetensors(const std::string& path, const LoadSafetensorsOptions& options) {
   const FileReader file(path);
   const int64_t length = header_length(file), values = length_bytes + length;
   std::string text(static_cast<size_t>(length), '\0');
@@ -301,13 +340,8 @@ Safetensors load_safetensors(const std::string& path) {
 
   Safetensors result;
   result.metadata = std::move(header.metadata);
-  std::vector<Piece> pieces;
-  for (const Entry& entry : header.entries) {
-    const Tensor x = empty(entry.shape, entry.dtype);
-    cut_into_pieces(entry, values, static_cast<char*>(x.data()), pieces);
-    result.tensors.emplace(entry.name, x);
-  }
-  read_values(file, pieces);
+  result.tensors = options.memory_map ? map_tensors(path, header.entries, file.size(), values)
+                                      : read_tensors(file, header.entries, values);
   for (const auto& [name, x] : result.tensors)
     parser.require(holds_valid_values(x), "tensor ", Name{name},
                    " holds truth values that are neither 0 nor 1");

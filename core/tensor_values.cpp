@@ -6,28 +6,30 @@
 namespace tern {
 namespace {
 
+using Write = std::function<void(const void*, size_t)>;
+
 // The elements in row-major order, from dimension `dim` on.
 template <class T>
-void write_elements(FileWriter& file, const Layout& layout, int64_t dim, const T* from) {
+void write_elements(const Write& write, const Layout& layout, int64_t dim, const T* from) {
   const int64_t size = layout.shape[dim], step = layout.strides[dim];
   if (dim < layout.dim() - 1) {
-    for (int64_t i = 0; i < size; ++i) write_elements(file, layout, dim + 1, from + i * step);
+    for (int64_t i = 0; i < size; ++i) write_elements(write, layout, dim + 1, from + i * step);
     return;
   }
   std::array<T, 512> row;
   for (int64_t done = 0; done < size;) {
     const int64_t count = std::min<int64_t>(size - done, row.size());
     for (int64_t i = 0; i < count; ++i) row[static_cast<size_t>(i)] = from[(done + i) * step];
-    file.write(row.data(), static_cast<size_t>(count) * sizeof(T));
+    write(row.data(), static_cast<size_t>(count) * sizeof(T));
     done += count;
   }
 }
 
 }  // namespace
 
-void write_values(FileWriter& file, const Tensor& x) {
-  if (x.is_contiguous()) return file.write(x.data(), static_cast<size_t>(bytes_of(x)));
-  dispatch(x.dtype(), [&]<class T>() { write_elements(file, x.layout(), 0, x.data<T>()); });
+void each_value(const Tensor& x, const Write& write) {
+  if (x.is_contiguous()) return write(x.data(), static_cast<size_t>(bytes_of(x)));
+  dispatch(x.dtype(), [&]<class T>() { write_elements(write, x.layout(), 0, x.data<T>()); });
 }
 
 bool holds_valid_values(const Tensor& x) {

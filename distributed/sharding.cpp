@@ -5,6 +5,7 @@
 #include <tern/kernels/creation.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -86,6 +87,14 @@ Shards::Shards(const std::vector<Tensor>& parameters, const distributed::Group& 
     owners_[i] = static_cast<int>(least - load.begin());
     *least += parameters[i].numel();
   }
+}
+
+bool Shards::saves(const std::string& name) const {
+  const std::string prefix = "state.";
+  if (!name.starts_with(prefix)) return group_->rank() == 0;
+  size_t i = 0;
+  std::from_chars(name.data() + prefix.size(), name.data() + name.size(), i);
+  return owns(i);
 }
 
 void Shards::share(const std::vector<Tensor>& parameters) const {

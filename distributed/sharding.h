@@ -25,6 +25,8 @@ class Shards {
   Shards(const std::vector<Tensor>& parameters, const distributed::Group& group);
 
   bool owns(size_t i) const { return owners_[i] == group_->rank(); }
+  /// Whether the entry `name` of a whole state dict is in this rank's part of it.
+  bool saves(const std::string& name) const;
   bool is_alone() const { return group_->size() == 1; }
 
   /// Sets each parameter to its owner's: a broadcast of flat memory from each rank and for each dtype.

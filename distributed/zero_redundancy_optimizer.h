@@ -67,6 +67,14 @@ class ZeroRedundancyOptimizer : public Base {
     return Base::state_dict();
   }
 
+  /// This rank's part of the state; rank 0's has the options of groups too. All ranks' parts together, which
+  /// have no name in common, are the whole state.
+  TensorMap local_state_dict() const {
+    TensorMap state = Base::state_dict();
+    std::erase_if(state, [this](const auto& entry) { return !shards_.saves(entry.first); });
+    return state;
+  }
+
   /// Takes the whole state, and keeps this rank's part.
   void load_state_dict(const TensorMap& state) override {
     Base::load_state_dict(state);

@@ -34,7 +34,7 @@ void AdamState::visit(StateVisitor& visitor) {
   visitor.count("step", step);
   visitor.tensor("exp_avg", mean);
   visitor.tensor("exp_avg_sq", square);
-  visitor.tensor("max_exp_avg_sq", max_square);
+  visitor.optional_tensor("max_exp_avg_sq", max_square);
 }
 
 template <class Options>

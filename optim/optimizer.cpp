@@ -41,11 +41,34 @@ class Optimizer::Loader : public StateVisitor {
   void number(const std::string& name, double& value) override { option(name, value); }
   void flag(const std::string& name, bool& value) override { option(name, value); }
   void count(const std::string& name, int64_t& value) override {
+    note_presence(name);
     const Tensor* found = find_number(name);
     if (found && !is_count(*found)) problem("no count", name);
     if (apply) value = found ? found->item<int64_t>() : 0;
   }
   void tensor(const std::string& name, Tensor& value) override {
+    note_presence(name);
+    take(name, value);
+  }
+  void optional_tensor(const std::string& name, Tensor& value) override {
+    if (state_.contains(place_.prefix + name)) parts_[place_.prefix].any = true;
+    take(name, value);
+  }
+  // Once everything was shown: state of which a part is there and a part is not.
+  void add_half_filled() {
+    for (const auto& [prefix, part] : parts_) {
+      if (part.any) problems += part.missing;
+    }
+  }
+
+ private:
+  // What the map holds of one parameter's state.
+  struct Part {
+    bool any = false;
+    std::string missing;
+  };
+
+  void take(const std::string& name, Tensor& value) {
     const Tensor* found = find(name);
     if (found && found->shape() != place_.parameter->shape()) problem("of another shape", name);
     if (!apply) return;
@@ -57,8 +80,13 @@ class Optimizer::Loader : public StateVisitor {
     value = empty_like(*place_.parameter, wider ? float32 : own);
     kernels::copy(kernels::to(*found, place_.parameter->device()), value);
   }
-
- private:
+  void note_presence(const std::string& name) {
+    Part& part = parts_[place_.prefix];
+    if (state_.contains(place_.prefix + name))
+      part.any = true;
+    else
+      part.missing += " missing: " + place_.prefix + name + ";";
+  }
   static bool is_count(const Tensor& x) {
     const auto value = x.numel() == 1 ? x.item<double>() : 0;
     return value >= 0 && value < 0x1p63 && value == std::floor(value);
@@ -87,6 +115,7 @@ class Optimizer::Loader : public StateVisitor {
 
   const TensorMap& state_;
   const Place& place_;
+  std::map<std::string, Part> parts_;
 };
 
 void Optimizer::zero_grad() {
@@ -139,26 +168,37 @@ TensorMap Optimizer::state_dict() const {
   return state;
 }
 
-void Optimizer::load_state_dict(const TensorMap& state) {
+void Optimizer::check_state_dict(const TensorMap& state) const {
+  auto& self = const_cast<Optimizer&>(*this);  // options are put back before this returns
   Place place;
   Loader loader(state, place);
-  visit_all_options(loader, place);
-  visit_all_state(loader, place);
+  self.visit_all_options(loader, place);
+  self.visit_all_state(loader, place);
+  loader.add_half_filled();
   for (const auto& [name, tensor] : state) {
     if (!loader.known.contains(name)) loader.problems += " unexpected: " + name + ";";
   }
   check(loader.problems.empty(), "load_state_dict: the state does not fit the optimizer;", loader.problems);
   const TensorMap before = Optimizer::state_dict();
   loader.apply = true;
-  visit_all_options(loader, place);
+  self.visit_all_options(loader, place);
+  Loader restorer(before, place);
+  restorer.apply = true;
   try {
     for (size_t group = 0; group < num_groups(); ++group) check_options(group);
   } catch (const Error&) {
-    Loader restorer(before, place);
-    restorer.apply = true;
-    visit_all_options(restorer, place);
+    self.visit_all_options(restorer, place);
     throw;
   }
+  self.visit_all_options(restorer, place);
+}
+
+void Optimizer::load_state_dict(const TensorMap& state) {
+  Optimizer::check_state_dict(state);
+  Place place;
+  Loader loader(state, place);
+  loader.apply = true;
+  visit_all_options(loader, place);
   visit_all_state(loader, place);
 }
 

@@ -26,6 +26,8 @@ class StateVisitor {
   virtual void flag(const std::string& name, bool& value) = 0;
   virtual void count(const std::string& name, int64_t& value) = 0;
   virtual void tensor(const std::string& name, Tensor& value) = 0;
+  /// A tensor that some options alone call for; all else of a parameter's state comes into being together.
+  virtual void optional_tensor(const std::string& name, Tensor& value) { tensor(name, value); }
 };
 
 class Optimizer {
@@ -48,9 +50,12 @@ class Optimizer {
   /// ("group.0.lr"), as handles.
   virtual TensorMap state_dict() const;
   /// Puts a state back, bit for bit; where a parameter has another dtype than when it was saved, converted.
-  /// Throws Error naming what is missing, unexpected, undefined, of another shape or no count, and for
-  /// options that the constructor refuses; then nothing has changed.
+  /// Throws Error naming what is missing (of a parameter's state all or nothing must be there), unexpected,
+  /// undefined, of another shape or no count, and for options that the constructor refuses; then nothing has
+  /// changed.
   virtual void load_state_dict(const TensorMap& state);
+  /// Throws what load_state_dict() would throw; changes nothing.
+  void check_state_dict(const TensorMap& state) const;
 
  protected:
   Optimizer() = default;

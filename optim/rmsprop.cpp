@@ -22,8 +22,8 @@ void RMSpropOptions::visit(StateVisitor& visitor) {
 
 void RMSpropState::visit(StateVisitor& visitor) {
   visitor.tensor("square_avg", square);
-  visitor.tensor("grad_avg", mean);
-  visitor.tensor("momentum_buffer", momentum);
+  visitor.optional_tensor("grad_avg", mean);
+  visitor.optional_tensor("momentum_buffer", momentum);
 }
 
 void RMSprop::step() {

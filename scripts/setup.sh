@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what Tern's build needs and this machine lacks: Debian packages with apt, and Meson with pip into
-# .venv/ of this checkout (Debian's own Meson is too old). Says what it will install before it does so; does
-# nothing where nothing is missing.
+# Installs what Tern's build needs and this machine lacks: Debian packages with apt, and with pip into .venv/
+# of this checkout Meson (Debian's own is too old) and the Python packages that tests exchange files with.
+# Says what it will install before it does so; does nothing where nothing is missing.
 #
 #     scripts/setup.sh [--full]     --full: also the tools of `scripts/test.sh --full`
 #

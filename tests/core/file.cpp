@@ -1,15 +1,12 @@
 #include <tern/core/error.h>
 #include <tern/core/file.h>
 #include <tern/tests/core/make_tensor.h>
+#include <tern/tests/core/small_disk.h>
 #include <tern/tests/core/temporary_folder.h>
 
 #include <fcntl.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <csignal>
 
 using namespace tern;
 using namespace tern::tests;
@@ -81,26 +78,6 @@ TEST_CASE("a full device is an IoError that names the file and the cause") {
   CHECK(contains(error_of<IoError>([&] { direct.write(large); }), "No space left on device"));
 }
 
-namespace {
-// A file system of 256 KiB in a folder, where mounting is permitted.
-class SmallDisk {
- public:
-  explicit SmallDisk(const TemporaryFolder& folder)
-      : path_(folder.path().string()),
-        mounted_(::mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=256k") == 0) {}
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  ~SmallDisk() {
-    if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
-  }
-  bool mounted() const { return mounted_; }
-
- private:
-  std::string path_;
-  bool mounted_;
-};
-}  // namespace
-
 TEST_CASE("a full disk leaves the old file as it was") {
   const TemporaryFolder folder;
   const SmallDisk disk(folder);
@@ -120,14 +97,11 @@ TEST_CASE("a write that is cut short goes on, and the reason for the rest is rep
   // Beyond the largest file that the process may write, the system first takes a part, then nothing.
   const TemporaryFolder folder;
   const std::string path = folder.file("a");
-  rlimit before{};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{100000, before.rlim_max};
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const std::string error = error_of<IoError>([&] { write_all(path, std::string(150000, 'x')); });
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  std::string error;
+  {
+    const FileSizeLimit limit(100000);
+    error = error_of<IoError>([&] { write_all(path, std::string(150000, 'x')); });
+  }
   CHECK(contains(error, "cannot write \"" + path + "\": File too large"));
   CHECK(folder.count() == 0);
 }

@@ -1,4 +1,4 @@
-"""Arrays go from NumPy to Tern and back, as .npy files and through DLPack.
+"""Arrays go from Python to Tern and back, as .npy, .npz and safetensors files and through DLPack.
 
 python3 interchange.py LIBRARY           the test: LIBRARY is interchange.cpp as a shared library
 python3 interchange.py LIBRARY torch     the same with PyTorch's tensors, run by hand
@@ -11,6 +11,8 @@ import tempfile
 from pathlib import Path
 
 import numpy
+import safetensors
+import safetensors.numpy
 
 library = ctypes.CDLL(sys.argv[1])
 library.transposed.restype = ctypes.c_void_p
@@ -54,17 +56,60 @@ def arrays() -> list[numpy.ndarray]:
     return result
 
 
-def check_npy() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        before, after, again = (Path(folder) / name for name in ("before.npy", "after.npy", "again.npy"))
-        for array in arrays():
-            numpy.save(before, array)
-            assert library.copy_npy(str(before).encode(), str(after).encode()) == 0
-            back = numpy.load(after)
-            assert back.dtype == array.dtype and back.shape == array.shape
-            numpy.testing.assert_array_equal(back, array)
-            numpy.save(again, numpy.ascontiguousarray(array).reshape(array.shape))
-            assert after.read_bytes() == again.read_bytes(), "the bytes differ from NumPy's"
+def copy(how: str, before: Path, after: Path) -> None:
+    assert library.copy_file(how.encode(), str(before).encode(), str(after).encode()) == 0
+
+
+def check_same(back: numpy.ndarray, array: numpy.ndarray) -> None:
+    assert back.dtype == array.dtype and back.shape == array.shape
+    numpy.testing.assert_array_equal(back, array)
+
+
+def check_npy(folder: Path) -> None:
+    before, after, again = (folder / name for name in ("before.npy", "after.npy", "again.npy"))
+    for array in arrays():
+        numpy.save(before, array)
+        copy("npy", before, after)
+        check_same(numpy.load(after), array)
+        numpy.save(again, numpy.ascontiguousarray(array).reshape(array.shape))
+        assert after.read_bytes() == again.read_bytes(), "the bytes differ from NumPy's"
+
+
+def check_npz(folder: Path) -> None:
+    before, after = folder / "before.npz", folder / "after.npz"
+    named = {f"array {i}/\u00e9": array for i, array in enumerate(arrays())}
+    large = {"zeros": numpy.zeros((3, 1 << 20), numpy.float32), "count": numpy.arange(1 << 20)}
+    for content in ({}, named, large):
+        for save in (numpy.savez, numpy.savez_compressed):
+            save(before, **content)
+            for how in ("npz", "npz compressed"):
+                copy(how, before, after)
+                with numpy.load(after) as back:
+                    assert set(back.files) == set(content)
+                    for name, array in content.items():
+                        check_same(back[name], array)
+    assert after.stat().st_size < 0.5 * sum(array.nbytes for array in large.values())
+
+
+def check_safetensors(folder: Path) -> None:
+    before, after = folder / "before.safetensors", folder / "after.safetensors"
+    named = {f"array {i} \u00e9": numpy.ascontiguousarray(array) for i, array in enumerate(arrays())}
+    bits = numpy.arange(6, dtype="u2")  # NumPy has no bfloat16
+    half = safetensors.TensorSpec(
+        dtype="bfloat16", shape=[2, 3], data_ptr=bits.ctypes.data, data_len=bits.nbytes
+    )
+    safetensors.serialize_file({"half": half}, before, {"made by": "Python"})
+    contents = [before.read_bytes()]
+    for metadata in (None, {"epoch": "3", "name \u00e9": '"quoted"\n'}):
+        contents += [safetensors.numpy.save(named, metadata), safetensors.numpy.save({}, metadata)]
+    for content in contents:
+        before.write_bytes(content)
+        for how in ("safetensors", "safetensors mapped"):
+            copy(how, before, after)
+            assert dict(safetensors.deserialize(after.read_bytes())) == dict(safetensors.deserialize(content))
+            with safetensors.safe_open(before, "np") as old, safetensors.safe_open(after, "np") as new:
+                assert (old.metadata() or {}) == (new.metadata() or {})
+    check_same(safetensors.numpy.load(contents[1])["array 3 \u00e9"], arrays()[3])
 
 
 def check_dlpack() -> None:
@@ -95,7 +140,10 @@ def check_torch() -> None:
             assert torch.equal(back, part.transpose(0, -1))
 
 
-check_npy()
+with tempfile.TemporaryDirectory() as name:
+    check_npy(Path(name))
+    check_npz(Path(name))
+    check_safetensors(Path(name))
 check_dlpack()
 if sys.argv[2:] == ["torch"]:
     check_torch()

@@ -1,4 +1,6 @@
 #include <tern/core/allocator.h>
+#include <tern/core/checksum.h>
+#include <tern/core/file.h>
 #include <tern/core/safetensors.h>
 #include <tern/tests/core/make_tensor.h>
 #include <tern/tests/core/temporary_folder.h>
@@ -130,6 +132,53 @@ TEST_CASE("a file of many megabytes round-trips over several threads") {
   const TensorMap tensors = {{"large", counted<int32_t>({3, 1000003})}, {"small", counted<double>({7})}};
   save_safetensors(folder.file("a"), tensors);
   check_equal(load_safetensors(folder.file("a")).tensors, tensors);
+}
+
+TEST_CASE("a mapped file holds the same tensors, and writing to them leaves the file as it was") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("a");
+  save_safetensors(path, python_tensors(), python_metadata);
+  const std::string bytes = read_text(path);
+  TensorMap kept;
+  {
+    const Safetensors file = load_safetensors(path, {.memory_map = true});
+    check_equal(file.tensors, python_tensors());
+    CHECK(file.metadata == python_metadata);
+    kept = file.tensors;
+  }
+  const int64_t allocations = memory_statistics().allocations;
+  check_equal(load_safetensors(path, {.memory_map = true}).tensors, kept);
+  CHECK(memory_statistics().allocations - allocations <= 1);  // the empty tensor's
+  kept.at("int32").data<int32_t>()[0] = 5;
+  CHECK(read_text(path) == bytes);
+  save_safetensors(path, {{"other", counted<float>({3})}});  // the mapped one lives on
+  CHECK(kept.at("int32").data<int32_t>()[0] == 5);
+  CHECK(kept.at("int64").data<int64_t>()[1] == INT64_MAX);
+}
+
+TEST_CASE("tensors that do not lie aligned in a mapped file are copied") {
+  const TemporaryFolder folder;
+  const std::string header = R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                             R"("b":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}})";
+  std::string text = file_text(header, 9);
+  const float values[] = {1.5F, -2.F};
+  std::memcpy(text.data() + text.size() - 8, values, 8);
+  write_text(folder.file("a"), text);
+  const Tensor b = load_safetensors(folder.file("a"), {.memory_map = true}).tensors.at("b");
+  CHECK(reinterpret_cast<uintptr_t>(b.data()) % 4 == 0);
+  check_equal({{"b", b}}, {{"b", make<float>({2}, {1.5F, -2.F})}});
+  write_text(folder.file("a"), text.substr(0, text.size() - 1));
+  CHECK_THROWS_AS(load_safetensors(folder.file("a"), {.memory_map = true}), IoError);
+}
+
+TEST_CASE("saving returns the file's checksum") {
+  const TemporaryFolder folder;
+  const uint32_t sum = save_safetensors(folder.file("a"), {{"large", counted<int32_t>({3, 1000003})}});
+  const FileMapping file(folder.file("a"));
+  CHECK(parallel_crc32(file.data(), static_cast<size_t>(file.size())) == sum);
+  CHECK(crc32(file.data(), static_cast<size_t>(file.size())) == sum);
+  CHECK(crc32("123456789", 9) == 0xcbf43926);  // the check value of its definition
+  CHECK(parallel_crc32(nullptr, 0) == 0);
 }
 
 TEST_CASE("saving refuses what the format cannot hold") {

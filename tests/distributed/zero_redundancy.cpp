@@ -226,3 +226,45 @@ TEST_CASE("a checkpoint of a shared optimizer continues on another number of ran
     CHECK(all_bits_equal(net.parameters(), alone.parameters()));
   });
 }
+
+TEST_CASE("a run's state, sharded or not, goes on with the same bits on any number of ranks") {
+  const TempFolder folder;
+  const auto steps = [](const Group& group, int first, int last, const auto& use) {
+    const std::vector<Tensor> list = parameters();
+    optim::ZeroRedundancyOptimizer<optim::AdamW> optimizer(list, {.lr = 0.05}, {.process_group = group});
+    struct Weights {
+      const std::vector<Tensor>& list;
+      TensorMap state_dict() const {
+        TensorMap state;
+        for (size_t i = 0; i < list.size(); ++i) state[std::to_string(i)] = list[i].detach();
+        return state;
+      }
+      void load_state_dict(const TensorMap& state) {
+        for (size_t i = 0; i < list.size(); ++i) kernels::copy(state.at(std::to_string(i)), list[i].detach());
+      }
+    } weights{list};
+    const std::vector<train::StatePart> parts{{"weights", weights}, {"optimizer", optimizer}};
+    use(parts, false);
+    take_steps(optimizer, list, first, last);
+    use(parts, true);
+    return copied(weights.state_dict());
+  };
+  TensorMap wanted;
+  run_ranks(1, [&](const Group& group) { wanted = steps(group, 0, 5, [](const auto&, bool) {}); });
+  for (const bool sharded : {false, true}) {
+    const std::string path = folder / (sharded ? "sharded" : "whole");
+    run_ranks(3, [&](const Group& group) {
+      steps(group, 0, 3, [&](const auto& parts, bool after) {
+        if (after) train::save_state(path, 3, parts, {.sharded = sharded, .process_group = group});
+      });
+    });
+    for (const int ranks : {1, 2, 3, 4}) {
+      run_ranks(ranks, [&](const Group& group) {
+        const TensorMap end = steps(group, 3, 5, [&](const auto& parts, bool after) {
+          if (!after) train::load_state(path, parts, {.process_group = group});
+        });
+        CHECK(same_state(end, wanted));
+      });
+    }
+  }
+}

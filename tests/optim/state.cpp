@@ -238,6 +238,38 @@ TEST_CASE("options that the constructor refuses are refused when they are loaded
   CHECK(refuses(adamw, " no count: state.0.step;", "state.0.step", full({}, -7, int64)));
 }
 
+TEST_CASE("a state of which a part is missing is refused by name, and changes nothing") {
+  const Tensor a = leaf({2}), b = leaf({3});
+  const auto refuses = [&](optim::Optimizer& optimizer, const std::vector<std::string>& left_out,
+                           const std::string& problems) {
+    a.set_grad(ones({2})), b.set_grad(ones({3}));
+    optimizer.step();
+    TensorMap state = optimizer.state_dict();
+    for (const std::string& name : left_out) REQUIRE(state.erase(name) == 1);
+    const TensorMap before = optimizer.state_dict();
+    const std::string text = "the state does not fit the optimizer;" + problems;
+    const bool refused = fails_with(text, [&] { optimizer.load_state_dict(state); }) &&
+                         fails_with(text, [&] { optimizer.check_state_dict(state); });
+    return refused && names_of(optimizer.state_dict()) == names_of(before);
+  };
+  optim::AdamW adamw({a, b}, {.amsgrad = true});
+  CHECK(refuses(adamw, {"state.0.exp_avg_sq"}, " missing: state.0.exp_avg_sq; ("));
+  CHECK(refuses(adamw, {"state.1.step"}, " missing: state.1.step; ("));
+  CHECK(refuses(adamw, {"state.1.step", "state.1.exp_avg", "state.1.exp_avg_sq"},
+                " missing: state.1.step; missing: state.1.exp_avg; missing: state.1.exp_avg_sq; ("));
+  optim::RMSprop rmsprop({a, b}, {.momentum = 0.9});
+  CHECK(refuses(rmsprop, {"state.1.square_avg"}, " missing: state.1.square_avg; ("));
+  optim::Adagrad adagrad({a, b});
+  CHECK(refuses(adagrad, {"state.0.sum"}, " missing: state.0.sum; ("));
+  // What the options of that time did not call for may be absent, and so may a parameter's whole state.
+  TensorMap state = adamw.state_dict();
+  for (const char* const name : {"exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"})
+    state.erase(std::string("state.0.") + name);
+  state.erase("state.1.max_exp_avg_sq");
+  CHECK_NOTHROW(adamw.load_state_dict(state));
+  CHECK(names_of(adamw.state_dict()) == names_of(state));
+}
+
 TEST_CASE("an undefined tensor in an optimizer's state is refused by name") {
   const Tensor a = leaf({2});
   optim::AdamW adamw({a}, {.lr = 0.5});
