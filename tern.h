@@ -27,10 +27,14 @@
 #include <tern/core/safetensors.h>
 #include <tern/core/tensor.h>
 #include <tern/core/thread_pool.h>
+#include <tern/data/bert_tokenizer.h>
 #include <tern/data/cifar10.h>
+#include <tern/data/csv.h>
 #include <tern/data/data_loader.h>
 #include <tern/data/download.h>
 #include <tern/data/mnist.h>
+#include <tern/data/mrpc.h>
+#include <tern/data/text_dataset.h>
 #include <tern/distributed/collectives.h>
 #include <tern/distributed/data_parallel.h>
 #include <tern/distributed/distributed_data_parallel.h>
