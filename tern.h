@@ -60,6 +60,7 @@
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
 #include <tern/nn/losses.h>
+#include <tern/nn/models/bert.h>
 #include <tern/nn/models/cifar_cnn.h>
 #include <tern/nn/models/resnet.h>
 #include <tern/nn/module_list.h>

@@ -1,6 +1,6 @@
 // BERT's tokenizer: text to the ids that Hugging Face's BertTokenizer gives, and batches of them.
 //
-//   const data::BertTokenizer tokenizer = data::BertTokenizer::from_folder("bert-base-uncased");
+//   const data::BertTokenizer tokenizer = data::BertTokenizer::from_pretrained("bert-base-uncased");
 //   const data::Encoding one = tokenizer.encode("A sentence.", "Another one.", {.max_length = 128});
 //   const data::TokenBatch batch = tokenizer.pad({one, tokenizer.encode("And a third.")});
 //   model(batch.input_ids, batch.attention_mask, batch.token_type_ids);
@@ -53,7 +53,7 @@ class BertTokenizer {
   explicit BertTokenizer(Vocabulary vocabulary, const BertTokenizerOptions& options = {});
   /// From a model's folder: vocab.txt, and do_lower_case, strip_accents and tokenize_chinese_chars of
   /// tokenizer_config.json where that is there. Throws IoError naming the file.
-  static BertTokenizer from_folder(const std::filesystem::path& folder);
+  static BertTokenizer from_pretrained(const std::filesystem::path& folder);
 
   /// The ids of a text's tokens alone. Special tokens in the text ("[MASK]", written so) are themselves;
   /// all else is cleaned of control characters, its spaces made equal, ideographs set apart, accents and case

@@ -34,7 +34,7 @@ BertTokenizerOptions read_options(const fs::path& path) {
 
 }  // namespace
 
-BertTokenizer BertTokenizer::from_folder(const fs::path& folder) {
+BertTokenizer BertTokenizer::from_pretrained(const fs::path& folder) {
   const fs::path config = folder / "tokenizer_config.json";
   Vocabulary vocabulary(folder / "vocab.txt");
   return BertTokenizer(std::move(vocabulary),

@@ -141,16 +141,18 @@ TEST_CASE("a batch is padded to its longest text, to a multiple, or to a given l
 
 TEST_CASE("a tokenizer comes from a model's folder, with its settings") {
   const TempFolder folder;
-  const auto message = [&] { return error_of<Error>([&] { BertTokenizer::from_folder(folder.path()); }); };
+  const auto message = [&] {
+    return error_of<Error>([&] { BertTokenizer::from_pretrained(folder.path()); });
+  };
   CHECK(contains(message(), "vocab.txt: there is no such file"));
   write_file(folder / "vocab.txt", "");
   CHECK(contains(message(), "vocab.txt: holds no tokens"));
   write_file(folder / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\nA\na\n");
   CHECK(contains(message(), "the vocabulary of 5 tokens has no [SEP]"));
   write_file(folder / "vocab.txt", "[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\nA\r\na");
-  CHECK(BertTokenizer::from_folder(folder.path()).ids("A") == Ids{5});
+  CHECK(BertTokenizer::from_pretrained(folder.path()).ids("A") == Ids{5});
   write_file(folder / "tokenizer_config.json", R"({"do_lower_case": false, "strip_accents": null})");
-  CHECK(BertTokenizer::from_folder(folder.path()).ids("A") == Ids{4});
+  CHECK(BertTokenizer::from_pretrained(folder.path()).ids("A") == Ids{4});
   write_file(folder / "tokenizer_config.json", R"({"do_lower_case": "no"})");
   CHECK(contains(message(), "tokenizer_config.json: do_lower_case must be true or false, got \"no\""));
   write_file(folder / "tokenizer_config.json", "{");
