@@ -28,10 +28,14 @@
 #include <tern/core/safetensors.h>
 #include <tern/core/tensor.h>
 #include <tern/core/thread_pool.h>
+#include <tern/data/bert_tokenizer.h>
 #include <tern/data/cifar10.h>
+#include <tern/data/csv.h>
 #include <tern/data/data_loader.h>
 #include <tern/data/download.h>
 #include <tern/data/mnist.h>
+#include <tern/data/mrpc.h>
+#include <tern/data/text_dataset.h>
 #include <tern/distributed/collectives.h>
 #include <tern/distributed/data_parallel.h>
 #include <tern/distributed/distributed_data_parallel.h>
@@ -57,6 +61,7 @@
 #include <tern/nn/layers.h>
 #include <tern/nn/linear.h>
 #include <tern/nn/losses.h>
+#include <tern/nn/models/bert.h>
 #include <tern/nn/models/cifar_cnn.h>
 #include <tern/nn/models/resnet.h>
 #include <tern/nn/module_list.h>

@@ -18,8 +18,8 @@ TOOLS=(g++:g++ ninja:ninja-build pkg-config:pkg-config python3:python3)
 FULL_TOOLS=(clang++:clang clang-format:clang-format clang-tidy:clang-tidy)
 FULL_LIBRARIES=(libclang-rt-dev)  # the sanitizers'
 LIBRARIES=(ca-certificates dataset-fashion-mnist doctest-dev libarchive-dev libcli11-dev libcurl4-openssl-dev
-  libdlpack-dev libdnnl-dev libeigen3-dev libfmt-dev libgloo-dev libssl-dev libzstd-dev nlohmann-json3-dev
-  zlib1g-dev)
+  libdlpack-dev libdnnl-dev libeigen3-dev libfmt-dev libgloo-dev libicu-dev libssl-dev libzstd-dev
+  nlohmann-json3-dev zlib1g-dev)
 
 stage() { printf '\n== %s\n' "$*"; }
 say() { printf '%s\n' "$*"; }
