@@ -1,4 +1,4 @@
-// N ranks with batch batch do what one process does with batch N·batch.
+// N ranks with batch B do what one process does with batch N·B.
 #include <tern/tests/distributed/ddp_cases.h>
 
 using namespace tern;
@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int64_t batch = 3;
+constexpr int64_t per_rank = 3;
 const std::vector<int> sizes{1, 2, 3, 4, 7};
 
 using Make = std::function<std::unique_ptr<optim::Optimizer>(const std::vector<Tensor>&)>;
@@ -42,7 +42,7 @@ void train_steps(Model& model, const Make& make, int64_t rows, int64_t rank, int
 
 nn::Sequential trained_alone(const Make& make, int size, int micro) {
   nn::Sequential net = small_net();
-  train_steps(net, make, size * batch, 0, micro, [](const auto& run) { run(); });
+  train_steps(net, make, size * per_rank, 0, micro, [](const auto& run) { run(); });
   return net;
 }
 
@@ -54,7 +54,7 @@ void check_as_alone(const Make& make, const DdpOptions& options, int micro = 1) 
       DdpOptions own = options;
       own.process_group = group;
       nn::DistributedDataParallel model(small_net(group->rank() + 1), own);
-      train_steps(model, make, batch, group->rank(), micro, [&](const auto& run) {
+      train_steps(model, make, per_rank, group->rank(), micro, [&](const auto& run) {
         const auto guard = model.no_sync();
         run();
       });
@@ -89,7 +89,7 @@ TEST_CASE("ranks train as one process would over either transport") {
   const nn::Sequential alone = trained_alone(sgd, 3, 2);
   run_both(3, 30s, [&](const Group& group) {
     nn::DistributedDataParallel model(small_net(), {.process_group = group, .bucket_cap_mb = tiny});
-    train_steps(model, sgd, batch, group->rank(), 2, [&](const auto& run) {
+    train_steps(model, sgd, per_rank, group->rank(), 2, [&](const auto& run) {
       const auto guard = model.no_sync();
       run();
     });
@@ -104,7 +104,7 @@ TEST_CASE("with uneven batches the loss is the mean of the ranks' means") {
     for (int64_t step = 0; step < 3; ++step) {
       reference->zero_grad();
       for (int rank = 0; rank < size; ++rank)
-        backward(loss_of(alone, batch(step, rank * batch, 1 + (rank + step) % batch)) /
+        backward(loss_of(alone, batch(step, rank * per_rank, 1 + (rank + step) % per_rank)) /
                  static_cast<double>(size));
       reference->step();
     }
@@ -113,7 +113,8 @@ TEST_CASE("with uneven batches the loss is the mean of the ranks' means") {
       const auto optimizer = sgd(model.parameters());
       for (int64_t step = 0; step < 3; ++step) {
         optimizer->zero_grad();
-        backward(loss_of(model, batch(step, group->rank() * batch, 1 + (group->rank() + step) % batch)));
+        backward(
+            loss_of(model, batch(step, group->rank() * per_rank, 1 + (group->rank() + step) % per_rank)));
         optimizer->step();
       }
       CHECK(same_state(model.module, alone, 1e-6));
@@ -123,12 +124,12 @@ TEST_CASE("with uneven batches the loss is the mean of the ranks' means") {
 
 TEST_CASE("without clearing, and with gradients set to zeros, gradients add up as in one process") {
   nn::Sequential alone = small_net();
-  for (int64_t step = 0; step < 3; ++step) backward(loss_of(alone, batch(step, 0, 2 * batch)));
+  for (int64_t step = 0; step < 3; ++step) backward(loss_of(alone, batch(step, 0, 2 * per_rank)));
   run_ranks(2, [&](const Group& group) {
     nn::DistributedDataParallel model(small_net(), {.process_group = group, .bucket_cap_mb = tiny});
     for (const Tensor& parameter : model.parameters()) parameter.set_grad(zeros_like(parameter.detach()));
     for (int64_t step = 0; step < 3; ++step)
-      backward(loss_of(model, batch(step, group->rank() * batch, batch)));
+      backward(loss_of(model, batch(step, group->rank() * per_rank, per_rank)));
     const auto want = alone.parameters(), got = model.parameters();
     for (size_t i = 0; i < want.size(); ++i) CHECK(distance(got[i].grad(), want[i].grad()) < 1e-12);
   });
@@ -136,7 +137,7 @@ TEST_CASE("without clearing, and with gradients set to zeros, gradients add up a
 
 TEST_CASE("hooks reduce the buckets: compressed to float16 and bfloat16, or a user's") {
   nn::Sequential alone = small_net();
-  backward(loss_of(alone, batch(0, 0, 2 * batch)));
+  backward(loss_of(alone, batch(0, 0, 2 * per_rank)));
   const auto gradients = alone.parameters();
   const auto check_hook = [&](const nn::parallel::CommHook& hook, double tolerance) {
     run_both(2, [&](const Group& group) {
@@ -144,7 +145,7 @@ TEST_CASE("hooks reduce the buckets: compressed to float16 and bfloat16, or a us
       model.register_comm_hook(hook);
       for (int step = 0; step < 2; ++step) {
         model.zero_grad();
-        backward(loss_of(model, batch(0, group->rank() * batch, batch)));
+        backward(loss_of(model, batch(0, group->rank() * per_rank, per_rank)));
         const auto got = model.parameters();
         for (size_t i = 0; i < got.size(); ++i)
           CHECK(distance(got[i].grad(), gradients[i].grad()) < tolerance);
@@ -169,7 +170,7 @@ TEST_CASE("alone, a rank trains without buckets or checks, and in evaluation ran
   run_ranks(1, [&](const Group& group) {
     nn::DistributedDataParallel model(small_net(), {.process_group = group});
     CHECK(model.reducer()->buckets().empty());
-    backward(sum(model(batch(0, 0, batch).first) * 0.0));
+    backward(sum(model(batch(0, 0, per_rank).first) * 0.0));
     CHECK(model.parameters()[0].grad().storage() != model.parameters()[1].grad().storage());
   });
   run_ranks(2, [&](const Group& group) {
